@@ -1,0 +1,113 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+)
+
+// Placement says which CPUs servers and clients may use. It changes throughput several
+// fold, so it is equal for all variants and printed with every result.
+type Placement string
+
+// The placements.
+const (
+	Unpinned Placement = "unpinned" // left to the kernel
+	OneCore  Placement = "one-core" // server and client on the same single core
+	Split    Placement = "split"    // server on one core, client on another
+)
+
+// Plan is how an experiment is measured and judged. It is fixed before the first block
+// and stored with the run; zero fields are filled in by WithDefaults.
+type Plan struct {
+	Seed      uint64        `json:"seed"`
+	BlocksMax int           `json:"blocks_max"`   // restarts of every variant at most
+	Budget    time.Duration `json:"budget_ns"`    // wall time for all blocks; 0: no limit
+	Alpha     float64       `json:"alpha"`        // two-sided, per test: chance of a false regressed or improved
+	AlphaEq   float64       `json:"alpha_eq"`     // two-sided, of the equivalence interval
+	Margin    float64       `json:"margin"`       // equivalence margin as a log-ratio: 0.05 is about 5 %
+	Rho       float64       `json:"rho"`          // power of the spending function
+	Slice     time.Duration `json:"slice_ns"`     // measured length of a read slice
+	Discard   time.Duration `json:"discard_ns"`   // start of a read slice that is not measured
+	Warm      time.Duration `json:"warm_ns"`      // unmeasured work per read cell after a restart
+	Slices    int           `json:"slices"`       // per variant, level and block; even, so that groups mirror
+	Placement Placement     `json:"placement"`    // CPUs of servers and clients
+	Freeze    string        `json:"freeze"`       // auto, cgroup, stop, off: how idle servers are kept still
+	GroupSize int           `json:"group_size"`   // variants per mirrored group, base included
+	Memory    int64         `json:"memory_bytes"` // what the servers may use together; 0: 70 % of the host's
+}
+
+// WithDefaults returns p with every zero field set.
+func (p Plan) WithDefaults() Plan {
+	set := func(f *float64, v float64) {
+		if *f == 0 {
+			*f = v
+		}
+	}
+	if p.Seed == 0 {
+		p.Seed = 1
+	}
+	if p.BlocksMax == 0 {
+		p.BlocksMax = 20
+	}
+	set(&p.Alpha, 0.01)
+	set(&p.AlphaEq, 0.05)
+	set(&p.Margin, 0.05)
+	set(&p.Rho, 2)
+	if p.Slice == 0 {
+		p.Slice = 200 * time.Millisecond
+	}
+	if p.Discard == 0 {
+		p.Discard = 10 * time.Millisecond
+	}
+	if p.Warm == 0 {
+		p.Warm = 300 * time.Millisecond
+	}
+	if p.Slices == 0 {
+		p.Slices = 8
+	}
+	if p.Placement == "" {
+		p.Placement = Unpinned
+	}
+	if p.Freeze == "" {
+		p.Freeze = "auto"
+	}
+	if p.GroupSize == 0 {
+		p.GroupSize = 4
+	}
+	return p
+}
+
+// Check returns the first thing wrong with a plan whose defaults are filled in.
+func (p Plan) Check() error {
+	switch {
+	case p.BlocksMax < 1 || p.BlocksMax > 1000:
+		return fmt.Errorf("plan: blocks = %d is outside 1 to 1000", p.BlocksMax)
+	case p.Alpha <= 0 || p.Alpha >= 0.5:
+		return fmt.Errorf("plan: alpha = %g is outside 0 to 0.5", p.Alpha)
+	case p.AlphaEq <= 0 || p.AlphaEq >= 0.5:
+		return fmt.Errorf("plan: alpha_eq = %g is outside 0 to 0.5", p.AlphaEq)
+	case p.Margin <= 0 || p.Margin >= 1:
+		return fmt.Errorf("plan: margin = %g is outside 0 to 100%%", p.Margin)
+	case p.Rho < 0.5 || p.Rho > 5:
+		return fmt.Errorf("plan: rho = %g is outside 0.5 to 5", p.Rho)
+	case p.Slice < 20*time.Millisecond:
+		return fmt.Errorf("plan: slice = %s is under 20ms", p.Slice)
+	case p.Discard < 0 || p.Warm < 0 || p.Budget < 0:
+		return fmt.Errorf("plan: a time is negative")
+	case p.Slices < 2 || p.Slices%2 != 0:
+		return fmt.Errorf("plan: slices = %d is not even, so groups cannot mirror", p.Slices)
+	case p.GroupSize < 2:
+		return fmt.Errorf("plan: group_size = %d is under 2", p.GroupSize)
+	}
+	switch p.Placement {
+	case Unpinned, OneCore, Split:
+	default:
+		return fmt.Errorf("plan: placement = %q is none of unpinned, one-core, split", p.Placement)
+	}
+	switch p.Freeze {
+	case "auto", "cgroup", "stop", "off":
+	default:
+		return fmt.Errorf("plan: freeze = %q is none of auto, cgroup, stop, off", p.Freeze)
+	}
+	return nil
+}

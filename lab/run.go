@@ -1,0 +1,54 @@
+package lab
+
+import "time"
+
+// Run is one execution of an experiment, as stored before its first block.
+type Run struct {
+	ID         int64            `json:"id"`
+	Name       string           `json:"name"` // the experiment's
+	Started    time.Time        `json:"started"`
+	Ended      time.Time        `json:"ended"` // zero while it can be resumed
+	Experiment Experiment       `json:"experiment"`
+	Plan       Plan             `json:"plan"`
+	Base       Variant          `json:"base"`
+	Variants   []Variant        `json:"variants"` // base first
+	Levels     []LevelPlan      `json:"levels"`   // in the order of the workloads' files
+	Host       Host             `json:"host"`
+	Sides      map[string]*Side `json:"sides"`   // by Variant.String()
+	Freezer    string           `json:"freezer"` // how idle servers were kept still
+}
+
+// LevelPlan is a level with what the run fixed about it before its first block.
+type LevelPlan struct {
+	Level Level `json:"level"`
+	Group Group `json:"group"`
+	Read  bool  `json:"read"` // slices end by time; otherwise after Ops operations
+	Ops   int64 `json:"ops"`  // per slice over all clients; 0 for Read
+}
+
+// Side is what is known of one variant of a run: the build that ran, and what its
+// server said of itself after its first start.
+type Side struct {
+	Build    Build             `json:"build"`
+	Config   Config            `json:"config"`
+	Settings map[string]string `json:"settings"`          // SHOW GLOBAL VARIABLES
+	Ignored  []string          `json:"ignored,omitempty"` // options that had no effect: name, asked, got
+	Engine   string            `json:"engine"`            // the engine's version, where it has its own
+}
+
+// Host is the machine that a run was made on, as far as it can matter to a number.
+type Host struct {
+	Kernel         string   `json:"kernel"`
+	CPU            string   `json:"cpu"`
+	CPUs           int      `json:"cpus"`
+	Governor       string   `json:"governor"` // empty: the host does not tell
+	Memory         int64    `json:"memory_bytes"`
+	Virtual        string   `json:"virtual"` // hypervisor, empty on bare metal
+	ClockSource    string   `json:"clock_source"`
+	THP            string   `json:"thp"`
+	Swappiness     string   `json:"swappiness"`
+	FileSystem     string   `json:"file_system"` // of the lab directory
+	Client         string   `json:"client"`      // version of backslide
+	HardwareCycles bool     `json:"hardware_cycles"`
+	Warnings       []string `json:"warnings,omitempty"`
+}

@@ -1,0 +1,69 @@
+package lab
+
+import "time"
+
+// Kind says what a slice was taken for. Only Measured slices enter a comparison.
+type Kind string
+
+// The kinds of slices.
+const (
+	Measured   Kind = "measured"
+	Diagnostic Kind = "diagnostic"
+)
+
+// SliceKey identifies a slice within a run. It is a map key.
+type SliceKey struct {
+	Block int  // from 0
+	Cell  Cell // what was measured
+	Set   int  // which set of variants was interleaved together, from 0; the base is in every set
+	Seq   int  // which of the cell's slices in this block and set, from 0; equal Seq is equal work
+	Kind  Kind // Measured or a diagnosis
+}
+
+// Mirror returns the number of the mirrored group that the slice belongs to: each
+// variant has two slices in one.
+func (k SliceKey) Mirror() int { return k.Seq / 2 }
+
+// Slice is one short measured interval of one cell within a block. Seconds, bytes and
+// counts are of the measured part only.
+type Slice struct {
+	SliceKey
+	Position int       // order in which slices of the block were run, from 0
+	Restart  int       // how often the block's servers had been restarted: 0 unless a run was resumed in mid-block
+	Start    time.Time // of the measured part
+	Age      float64   // seconds from the server's being ready to Start
+	Wall     float64   // seconds measured
+	Ops      int64     // operations that ended in Wall
+	Rows     int64     // rows that those operations returned
+	Retries  int64     // operations that were tried again after a retryable error
+	Errors   []ErrorCount
+	Hist     []byte // latency histogram, encoded by load.Histogram
+	Usage    Usage
+	Err      string // why this slice has no result; empty for a good slice
+}
+
+// ErrorCount is how often a server answered with an error code.
+type ErrorCount struct {
+	Code  int   `json:"code"`
+	Count int64 `json:"count"`
+}
+
+// Usage is what the host spent during a slice. Seconds are CPU or waiting time summed
+// over threads; a negative value means that it could not be read.
+type Usage struct {
+	ServerUser   float64 // seconds, whole server process, user mode
+	ServerSystem float64 // seconds, whole server process, kernel mode
+	ServerRunq   float64 // seconds that server threads waited for a CPU
+	ClientUser   float64 // seconds, client process, user mode
+	ClientSystem float64 // seconds, client process, kernel mode
+	CtxVoluntary int64   // context switches of server threads that gave up the CPU
+	CtxForced    int64   // context switches of server threads that lost the CPU
+	ReadBytes    int64   // bytes the server had fetched from storage
+	WriteBytes   int64   // bytes the server had sent to storage
+	ReadCalls    int64   // read system calls of the server
+	WriteCalls   int64   // write system calls of the server
+	MajorFaults  int64   // of the server
+	Steal        float64 // seconds that the hypervisor took from all CPUs
+	HostBusy     float64 // seconds of CPU used by processes other than server and client
+	RSS          int64   // bytes resident, server, at the end
+}

@@ -1,0 +1,79 @@
+package lab
+
+// Verdict is what a comparison of a candidate with the base says.
+type Verdict string
+
+// The verdicts.
+const (
+	Regressed    Verdict = "regressed"
+	Improved     Verdict = "improved"
+	Equivalent   Verdict = "equivalent"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Comparison is one candidate against the base at one step, number of clients and
+// metric. Ratios are natural logarithms of candidate/base, so that +0.05 is about 5 % more.
+type Comparison struct {
+	Base      Variant `json:"base"`
+	Candidate Variant `json:"candidate"`
+	Level     Level   `json:"level"`
+	Group     Group   `json:"group"`
+	Metric    Metric  `json:"metric"`
+
+	Blocks         []BlockDiff `json:"blocks"`          // one per block that has both sides, in order
+	BaseValue      float64     `json:"base_value"`      // geometric mean over blocks, in Metric.Unit()
+	CandidateValue float64     `json:"candidate_value"` // likewise
+
+	LogRatio float64 `json:"log_ratio"` // mean over blocks
+	Lo       float64 `json:"lo"`        // repeated confidence interval of LogRatio, 1−alpha; −Inf when blocks are too few
+	Hi       float64 `json:"hi"`
+	EqLo     float64 `json:"eq_lo"` // interval for the equivalence test, 1−alpha_eq
+	EqHi     float64 `json:"eq_hi"`
+	SD       float64 `json:"sd"`       // of one block's difference, moderated by the prior
+	DF       float64 `json:"df"`       // degrees of freedom of SD, prior included
+	MDE      float64 `json:"mde"`      // smallest difference seen with 90 % power at the plan's blocks_max
+	Critical float64 `json:"critical"` // boundary that |t| was held against at this look
+
+	Verdict Verdict  `json:"verdict"`
+	Done    bool     `json:"done"`            // no further block will be run for it
+	Real    bool     `json:"real"`            // equivalent, and yet the interval excludes zero: small but real
+	Notes   []string `json:"notes,omitempty"` // doubts about this comparison
+}
+
+// BlockDiff is the replicate of all statistics: one block's difference.
+type BlockDiff struct {
+	Block     int     `json:"block"`
+	Diff      float64 `json:"diff"`      // mean ln(candidate) − mean ln(base) over the block's slices
+	Base      float64 `json:"base"`      // mean ln(base)
+	Candidate float64 `json:"candidate"` // mean ln(candidate)
+	Slices    int     `json:"slices"`    // per side, the smaller
+}
+
+// Failure is a cell that broke in a block, with its reason.
+type Failure struct {
+	Block int    `json:"block"`
+	Cell  Cell   `json:"cell"`
+	Err   string `json:"err"`
+}
+
+// Summary is everything that a report shows of one run.
+type Summary struct {
+	Run         Run          `json:"run"`
+	Comparisons []Comparison `json:"comparisons"`
+	Cells       []CellMean   `json:"cells"`
+	Failures    []Failure    `json:"failures,omitempty"`
+	Footnotes   []string     `json:"footnotes,omitempty"` // differences and doubts that hold for the whole run
+}
+
+// CellMean holds one cell's level over all blocks, for the tables of absolute values.
+type CellMean struct {
+	Cell   Cell               `json:"cell"`
+	Group  Group              `json:"group"`
+	Blocks int                `json:"blocks"`
+	Slices int                `json:"slices"`
+	Values map[Metric]float64 `json:"values"` // in Metric.Unit(): total over total, per block, then averaged over blocks
+	P50    float64            `json:"p50"`    // seconds, closed loop, of all slices merged; 0 where unknown
+	P95    float64            `json:"p95"`
+	P99    float64            `json:"p99"`
+	Max    float64            `json:"max"`
+}
