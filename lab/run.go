@@ -20,10 +20,12 @@ type Run struct {
 
 // LevelPlan is a level with what the run fixed about it before its first block.
 type LevelPlan struct {
-	Level Level `json:"level"`
-	Group Group `json:"group"`
-	Read  bool  `json:"read"` // slices end by time; otherwise after Ops operations
-	Ops   int64 `json:"ops"`  // per slice over all clients; 0 for Read
+	Level  Level         `json:"level"`
+	Group  Group         `json:"group"`
+	Read   bool          `json:"read"`     // slices end by time; otherwise after Ops operations
+	Ops    int64         `json:"ops"`      // per slice over all clients; 0 for Read
+	Slice  time.Duration `json:"slice_ns"` // measured length of a Read slice; expected length of another
+	Slices int           `json:"slices"`   // per variant and block, even
 }
 
 // Side is what is known of one variant of a run: the build that ran, and what its

@@ -1,0 +1,144 @@
+package run
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+
+	"backslide/lab"
+)
+
+// leg is what happens at one level within one block: which variants it is measured on,
+// in which order, and which variants only repeat its writes so that their data stay
+// equal to what earlier blocks had.
+type leg struct {
+	plan   lab.LevelPlan
+	sets   [][]lab.Variant // sets of variants that are interleaved together, base first in each
+	turns  []lab.SliceKey  // in the order of execution, set after set
+	replay []lab.Variant   // variants that execute the level's writes unmeasured
+}
+
+// Open tells whether a candidate still needs blocks at a level.
+type Open func(lab.Level, lab.Variant) bool
+
+// legs returns the order of one block: a pure function of the plan, the block's number
+// and what is open. Levels keep the order of their workload, since what a step finds
+// depends on what ran before it. Within a level, every mirrored group is a random
+// permutation of the variants followed by its reverse, so that any linear drift cancels.
+func legs(run lab.Run, block int, open Open) []leg {
+	var out []leg
+	for _, lp := range run.Levels {
+		base := run.Variants[0]
+		var candidates []lab.Variant
+		for _, v := range run.Variants[1:] {
+			if open(lp.Level, v) {
+				candidates = append(candidates, v)
+			}
+		}
+		if len(run.Variants) == 1 && !open(lp.Level, base) {
+			continue
+		}
+		if len(candidates) == 0 && len(run.Variants) > 1 {
+			out = append(out, leg{plan: lp})
+			continue
+		}
+		l := leg{plan: lp}
+		size := run.Plan.GroupSize - 1
+		if !lp.Read {
+			// The base would execute its writes once per set; its data would run ahead.
+			size = len(candidates)
+		}
+		r := random(run.Plan.Seed, block, lp.Level)
+		r.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+		for len(l.sets) == 0 || len(candidates) > 0 {
+			n := min(size, len(candidates))
+			set := append([]lab.Variant{base}, candidates[:n]...)
+			candidates = candidates[n:]
+			l.turns = append(l.turns, turns(r, block, len(l.sets), set, lp)...)
+			l.sets = append(l.sets, set)
+		}
+		out = append(out, l)
+	}
+	return withReplays(run, out)
+}
+
+// withReplays fills in which variants have to repeat a level's writes: those that are
+// not measured there but are at a later level of the same workload. Legs with nothing to
+// do are dropped.
+func withReplays(run lab.Run, all []leg) []leg {
+	var out []leg
+	for i, l := range all {
+		if !l.plan.Read {
+			for _, v := range run.Variants {
+				if !l.has(v) && neededLater(all[i+1:], l.plan.Level.Step.Workload, v) {
+					l.replay = append(l.replay, v)
+				}
+			}
+		}
+		if len(l.turns) > 0 || len(l.replay) > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func neededLater(later []leg, workload string, v lab.Variant) bool {
+	for _, l := range later {
+		if l.plan.Level.Step.Workload == workload && l.has(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether v is measured in the leg.
+func (l leg) has(v lab.Variant) bool {
+	for _, set := range l.sets {
+		for _, x := range set {
+			if x == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// turns orders the slices of one set: mirrored groups, each with its own permutation.
+func turns(r *rand.Rand, block, set int, variants []lab.Variant, lp lab.LevelPlan) []lab.SliceKey {
+	var out []lab.SliceKey
+	for m := range lp.Slices / 2 {
+		perm := r.Perm(len(variants))
+		for i := range 2 * len(perm) {
+			half := i / len(perm)
+			at := i
+			if half == 1 {
+				at = 2*len(perm) - 1 - i
+			}
+			out = append(out, lab.SliceKey{
+				Block: block, Set: set, Seq: 2*m + half, Kind: lab.Measured,
+				Cell: lab.Cell{Variant: variants[perm[at]], Step: lp.Level.Step, Clients: lp.Level.Clients},
+			})
+		}
+	}
+	return out
+}
+
+// random returns the generator of one block and level, whatever else is open.
+func random(seed uint64, block int, l lab.Level) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(l.String()))
+	return rand.New(rand.NewPCG(seed, h.Sum64()^uint64(block)<<32))
+}
+
+// present returns the variants that a block needs at all, base first.
+func present(run lab.Run, block []leg) []lab.Variant {
+	var out []lab.Variant
+	for _, v := range run.Variants {
+		for _, l := range block {
+			if l.has(v) {
+				out = append(out, v)
+				break
+			}
+		}
+	}
+	return out
+}
