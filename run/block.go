@@ -1,0 +1,394 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"backslide/lab"
+)
+
+// slack is how much longer than planned a slice may take before its server is taken to
+// hang: it has to end long operations, and a loaded host stalls for seconds.
+const slack = 60 * time.Second
+
+// blockRun is the execution of one block.
+type blockRun struct {
+	c     *Conductor
+	run   lab.Run
+	block int
+	legs  []leg
+	done  map[lab.SliceKey]lab.Slice // stored by an earlier, interrupted execution
+
+	fleet    *fleet
+	earlier  map[lab.Variant]int     // restarts that stored slices say were before this execution
+	wrote    map[lab.Variant][]write // unmeasured and measured writes so far, for repeats
+	position int
+	added    []lab.Slice
+}
+
+// write is a number of operations of a level's writes that a server has executed.
+type write struct {
+	plan lab.LevelPlan
+	ops  int64
+}
+
+// complete reports whether every slice of the block is stored.
+func (b *blockRun) complete() bool {
+	for _, l := range b.legs {
+		for _, k := range l.turns {
+			if _, ok := b.done[k]; !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// expected is about how long the block will take.
+func (b *blockRun) expected() time.Duration {
+	d := time.Duration(len(present(b.run, b.legs))) * 1500 * time.Millisecond
+	for _, l := range b.legs {
+		for _, k := range l.turns {
+			if _, ok := b.done[k]; !ok {
+				d += l.plan.Slice + b.run.Plan.Discard
+			}
+		}
+		if l.plan.Read {
+			for _, set := range l.sets {
+				d += time.Duration(len(set)) * b.run.Plan.Warm
+			}
+		}
+	}
+	return d
+}
+
+// execute runs the block's missing slices and returns them. Everything that a server
+// does wrong ends up in slices and events; an error is one that ends the run.
+func (b *blockRun) execute(ctx context.Context) (_ []lab.Slice, err error) {
+	b.wrote = map[lab.Variant][]write{}
+	b.earlier = map[lab.Variant]int{}
+	for k, s := range b.done {
+		b.earlier[k.Cell.Variant] = max(b.earlier[k.Cell.Variant], s.Restart+1)
+	}
+	b.position = len(b.done)
+	if b.fleet, err = b.c.newFleet(fmt.Sprintf("run%d-block%d", b.run.ID, b.block)); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.fleet.end()) }()
+	if len(b.done) > 0 {
+		if err := b.event(ctx, lab.Variant{}, "resumed after %d slices", len(b.done)); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.fleet.startAll(ctx, present(b.run, b.legs)); err != nil {
+		return nil, err
+	}
+	if err := b.sides(ctx); err != nil {
+		return nil, err
+	}
+	for _, l := range b.legs {
+		if err := b.leg(ctx, l); err != nil {
+			return b.added, err
+		}
+	}
+	return b.added, nil
+}
+
+// sides stores what the servers say of themselves, and events for those that do not start.
+func (b *blockRun) sides(ctx context.Context) error {
+	for v, s := range b.fleet.servers {
+		if known := b.run.Sides[v.String()]; known != nil && known.Settings != nil {
+			continue
+		}
+		side, err := s.Side(ctx)
+		if err != nil {
+			b.fleet.fail(v, fmt.Errorf("read the settings of %s: %w", v, err))
+			continue
+		}
+		if err := b.c.Store.SetSide(ctx, b.run.ID, v, side); err != nil {
+			return err
+		}
+		if b.run.Sides == nil {
+			b.run.Sides = map[string]*lab.Side{}
+		}
+		b.run.Sides[v.String()] = &side
+	}
+	for v, why := range b.fleet.broken {
+		if err := b.event(ctx, v, "%v", why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *blockRun) event(ctx context.Context, v lab.Variant, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	b.c.note("block %d: %s", b.block+1, text)
+	return b.c.Store.AddEvent(ctx, b.run.ID, b.block, v, text)
+}
+
+// leg runs one level: repeats of writes, then set after set of mirrored slices.
+func (b *blockRun) leg(ctx context.Context, l leg) error {
+	for _, v := range l.replay {
+		b.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
+	}
+	for i, set := range l.sets {
+		var turns []lab.SliceKey
+		missing := false
+		for _, k := range l.turns {
+			if k.Set == i {
+				turns = append(turns, k)
+				_, ok := b.done[k]
+				missing = missing || !ok
+			}
+		}
+		if !missing && l.plan.Read {
+			continue
+		}
+		if err := b.set(ctx, l.plan, set, turns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set runs the turns of one set of variants, which are up and connected side by side.
+func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant, turns []lab.SliceKey) error {
+	for _, v := range set {
+		if b.fleet.servers[v] == nil && b.fleet.starts[v] < 3 {
+			b.revive(ctx, v)
+		}
+	}
+	if err := b.fleet.only(set); err != nil {
+		return err
+	}
+	sessions := map[lab.Variant]Session{}
+	defer func() {
+		for _, s := range sessions {
+			s.Close()
+		}
+	}()
+	for _, v := range set {
+		if err := b.join(ctx, lp, v, turns, sessions); err != nil {
+			return err
+		}
+	}
+	for _, k := range turns {
+		if _, ok := b.done[k]; ok {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := b.turn(ctx, lp, k, sessions); err != nil {
+			return err
+		}
+	}
+	for _, v := range set {
+		if !lp.Read {
+			b.wrote[v] = append(b.wrote[v], write{lp, lp.Ops * int64(lp.Slices)})
+		}
+	}
+	return nil
+}
+
+// join connects v's clients, repeats the writes that an interrupted execution had
+// already measured, and warms v up.
+func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, turns []lab.SliceKey, sessions map[lab.Variant]Session) error {
+	s := b.fleet.servers[v]
+	if s == nil {
+		return nil
+	}
+	work := Work{Level: lp.Level, Seed: b.run.Plan.Seed, Block: b.block}
+	sess, err := b.open(ctx, v, s, work)
+	if err != nil {
+		if fatal := fatal(ctx, err); fatal != nil {
+			return fatal
+		}
+		return b.lost(ctx, v, fmt.Errorf("connect %d clients for %s: %w", lp.Level.Clients, lp.Level, err))
+	}
+	sessions[v] = sess
+	spec := Spec{Seq: lp.Slices, Duration: b.run.Plan.Warm, Timeout: b.run.Plan.Warm + slack}
+	if !lp.Read {
+		spec = Spec{Ops: b.measured(v, turns) * lp.Ops, Timeout: 10*slack + lp.Slice*time.Duration(lp.Slices)*10}
+	}
+	if spec.Ops == 0 && spec.Duration == 0 {
+		return nil
+	}
+	if _, err := b.slice(ctx, v, sess, spec, func() {}); err != nil {
+		if fatal := fatal(ctx, err); fatal != nil {
+			return fatal
+		}
+		sess.Close()
+		delete(sessions, v)
+		return b.lost(ctx, v, fmt.Errorf("warm up %s: %w", lp.Level, err))
+	}
+	return nil
+}
+
+// measured counts v's slices among turns that are already stored.
+func (b *blockRun) measured(v lab.Variant, turns []lab.SliceKey) int64 {
+	n := int64(0)
+	for _, k := range turns {
+		if _, ok := b.done[k]; ok && k.Cell.Variant == v {
+			n++
+		}
+	}
+	return n
+}
+
+// fatal returns the error that ends the run, if err is not the server's doing.
+func fatal(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); why != nil {
+		return why
+	}
+	if errors.Is(err, ErrClient) {
+		return err
+	}
+	return nil
+}
+
+func (b *blockRun) open(ctx context.Context, v lab.Variant, s Server, w Work) (Session, error) {
+	ctx, cancel := untilDead(ctx, s)
+	defer cancel()
+	sess, err := b.c.Client.Open(ctx, v, s.Socket(), w)
+	if err != nil {
+		return nil, cause(ctx, err)
+	}
+	return sess, nil
+}
+
+// slice runs one slice and ends it early when the server dies.
+func (b *blockRun) slice(ctx context.Context, v lab.Variant, sess Session, spec Spec, measuring func()) (Outcome, error) {
+	ctx, cancel := untilDead(ctx, b.fleet.servers[v])
+	defer cancel()
+	out, err := sess.Slice(ctx, spec, measuring)
+	if err != nil {
+		return out, cause(ctx, err)
+	}
+	return out, nil
+}
+
+// turn runs and stores one slice. What goes wrong with the server becomes the slice's
+// reason, and v's later slices of the level carry it too.
+func (b *blockRun) turn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey, sessions map[lab.Variant]Session) error {
+	v := k.Cell.Variant
+	sl := lab.Slice{SliceKey: k, Position: b.position, Restart: b.restarts(v), Start: time.Now()}
+	b.position++
+	sess := sessions[v]
+	if sess == nil {
+		sl.Err = "not run: no server"
+		if why := b.fleet.broken[v]; why != nil {
+			sl.Err = "not run: " + why.Error()
+		}
+		return b.store(ctx, sl)
+	}
+	if err := b.measure(ctx, lp, &sl, sess); err != nil {
+		if fatal := fatal(ctx, err); fatal != nil {
+			return fatal // the user's or the client's, not the server's: nothing to store
+		}
+		sess.Close()
+		delete(sessions, v)
+		sl.Err = err.Error()
+		if err := b.store(ctx, sl); err != nil {
+			return err
+		}
+		return b.lost(ctx, v, fmt.Errorf("%s: %w", lp.Level, err))
+	}
+	return b.store(ctx, sl)
+}
+
+// measure runs one slice and fills sl with what client and host say of it.
+func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice, sess Session) error {
+	v := sl.Cell.Variant
+	s := b.fleet.servers[v]
+	spec := Spec{Seq: sl.Set*lp.Slices + sl.Seq, Timeout: 20*lp.Slice + slack}
+	if lp.Read {
+		// Every set runs the same operations, so that all candidates do.
+		spec.Seq, spec.Discard, spec.Duration = sl.Seq, b.run.Plan.Discard, lp.Slice
+	} else {
+		spec.Ops = lp.Ops
+	}
+	var usage func() lab.Usage
+	var failed error
+	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID()) })
+	if err != nil {
+		return err
+	}
+	if failed != nil || usage == nil {
+		return fmt.Errorf("read the usage of the server: %w", failed)
+	}
+	sl.Usage = usage()
+	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
+	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
+	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
+	if out.Ops == 0 {
+		return errors.New("no operation ended in the slice")
+	}
+	return nil
+}
+
+// restarts is how often the block's server of v was started before the one it has now.
+func (b *blockRun) restarts(v lab.Variant) int {
+	return b.earlier[v] + max(0, b.fleet.starts[v]-1)
+}
+
+func (b *blockRun) store(ctx context.Context, sl lab.Slice) error {
+	// A slice that has ended is kept even if the user has just stopped the run.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := b.c.Store.AddSlice(ctx, b.run.ID, sl); err != nil {
+		return fmt.Errorf("store slice: %w", err)
+	}
+	b.added = append(b.added, sl)
+	b.done[sl.SliceKey] = sl
+	if b.c.Events.Slice != nil {
+		total := 0
+		for _, l := range b.legs {
+			total += len(l.turns)
+		}
+		b.c.Events.Slice(sl, len(b.done), total, b.expected())
+	}
+	return nil
+}
+
+// lost notes that v's server is of no more use at this level, and ends it.
+func (b *blockRun) lost(ctx context.Context, v lab.Variant, why error) error {
+	b.fleet.fail(v, why)
+	return b.event(ctx, v, "%s: %v", v, why)
+}
+
+// revive starts a fresh server for a variant that lost its own, and brings its data to
+// where the block is.
+func (b *blockRun) revive(ctx context.Context, v lab.Variant) {
+	b.fleet.restart(ctx, v)
+	writes := b.wrote[v]
+	b.wrote[v] = nil
+	for _, w := range writes {
+		b.replay(ctx, v, w)
+	}
+}
+
+// replay executes a level's writes unmeasured, so that v's data are what they would be
+// had the level been measured.
+func (b *blockRun) replay(ctx context.Context, v lab.Variant, w write) {
+	s := b.fleet.servers[v]
+	if s == nil {
+		b.wrote[v] = append(b.wrote[v], w)
+		return
+	}
+	err := b.fleet.only([]lab.Variant{v})
+	if err == nil {
+		var sess Session
+		if sess, err = b.open(ctx, v, s, Work{Level: w.plan.Level, Seed: b.run.Plan.Seed, Block: b.block}); err == nil {
+			defer sess.Close()
+			_, err = b.slice(ctx, v, sess, Spec{Ops: w.ops, Timeout: 10*slack + 10*w.plan.Slice*time.Duration(w.plan.Slices)}, func() {})
+		}
+	}
+	if err != nil && context.Cause(ctx) == nil {
+		b.fleet.fail(v, fmt.Errorf("repeat %s: %w", w.plan.Level, err))
+	}
+	b.wrote[v] = append(b.wrote[v], w)
+}

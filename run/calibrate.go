@@ -1,0 +1,96 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"backslide/lab"
+)
+
+// How a level's slices are chosen from its speed on the base.
+const (
+	pilot       = 100 * time.Millisecond // length of the trial
+	opsPerSlice = 20                     // that each client should end in a read slice
+	longest     = 10 * time.Second       // of a read slice
+	writeFactor = 2                      // write slices are longer than read slices, and as much fewer
+)
+
+// Calibrate tries every level once on the base and fixes the length and number of its
+// slices; levels that write get a number of operations. An error of the base's server or
+// of a statement is an error of the run, since nothing could be compared.
+func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant, levels []lab.LevelPlan) (_ []lab.LevelPlan, err error) {
+	c.phase("calibrate on %s", base)
+	f, err := c.newFleet("calibrate")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.end()) }()
+	if err := f.startAll(ctx, []lab.Variant{base}); err != nil {
+		return nil, err
+	}
+	s := f.servers[base]
+	if s == nil {
+		return nil, fmt.Errorf("%w: %w", ErrBase, f.broken[base])
+	}
+	out := make([]lab.LevelPlan, len(levels))
+	for i, lp := range levels {
+		rate, err := c.try(ctx, p, base, s, lp)
+		if err != nil {
+			return nil, fmt.Errorf("try %s on %s: %w", lp.Level, base, err)
+		}
+		out[i] = fit(p, lp, rate)
+	}
+	return out, nil
+}
+
+// try returns the operations per second that a level reaches.
+func (c *Conductor) try(ctx context.Context, p lab.Plan, v lab.Variant, s Server, lp lab.LevelPlan) (float64, error) {
+	b := &blockRun{c: c, fleet: &fleet{servers: map[lab.Variant]Server{v: s}}}
+	sess, err := b.open(ctx, v, s, Work{Level: lp.Level, Seed: p.Seed, Block: -1})
+	if err != nil {
+		return 0, err
+	}
+	defer sess.Close()
+	out, err := b.slice(ctx, v, sess, Spec{Discard: p.Discard, Duration: pilot, Timeout: pilot + 10*slack}, func() {})
+	if err != nil {
+		return 0, err
+	}
+	if out.Ops == 0 || out.Wall <= 0 {
+		return 0, errors.New("no operation ended")
+	}
+	return float64(out.Ops) / out.Wall, nil
+}
+
+// fit chooses slices for a level that reaches rate operations per second.
+func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
+	clients := float64(lp.Level.Clients)
+	if !lp.Read {
+		lp.Slice, lp.Slices = writeFactor*p.Slice, even(p.Slices/writeFactor)
+		if lp.Ops == 0 {
+			lp.Ops = twoDigits(rate * lp.Slice.Seconds())
+		}
+		lp.Ops = max(1, lp.Ops/int64(clients)) * int64(clients)
+		lp.Slice = time.Duration(float64(lp.Ops) / rate * float64(time.Second))
+		return lp
+	}
+	perOp := clients / rate
+	need := time.Duration(opsPerSlice * perOp * float64(time.Second)).Round(10 * time.Millisecond)
+	lp.Slice = min(max(p.Slice, need), max(p.Slice, longest))
+	lp.Slices = even(int(float64(p.Slices) * p.Slice.Seconds() / lp.Slice.Seconds()))
+	return lp
+}
+
+// even returns the largest even number up to n, and at least 2.
+func even(n int) int { return max(2, n/2*2) }
+
+// twoDigits rounds to two significant digits, so that plans are readable.
+func twoDigits(x float64) int64 {
+	if x < 10 {
+		return int64(math.Ceil(x))
+	}
+	scale := math.Pow(10, math.Floor(math.Log10(x))-1)
+	return int64(math.Round(x/scale) * scale)
+}

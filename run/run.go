@@ -1,0 +1,289 @@
+// Package run is the conductor: it prepares data, restarts every variant's server once a
+// block, orders short mirrored slices, stores each slice when it ends, stops what is
+// decided, and resumes what was interrupted. It declares the small interfaces that it
+// needs; it knows no protocol, no SQL and no statistics.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"backslide/lab"
+)
+
+// Host makes and starts servers. Directories are absolute.
+type Host interface {
+	// Init makes dir an initialised, empty data directory for v.
+	Init(ctx context.Context, v lab.Variant, dir string) error
+	// Start starts v's server on the data directory dir and returns when it is ready.
+	Start(ctx context.Context, v lab.Variant, dir string) (Server, error)
+	// Clone copies the data directory of a server that was stopped cleanly.
+	Clone(ctx context.Context, from, to string) error
+	// DataKey names the data set of v: equal keys, equal data.
+	DataKey(v lab.Variant) string
+	// Volatile reports whether v's tables are empty after a restart.
+	Volatile(v lab.Variant) bool
+}
+
+// Server is a running server of one variant.
+type Server interface {
+	PID() int
+	Socket() string
+	Ready() time.Time // when it first answered
+	Died() <-chan struct{}
+	Err() error // why it died, with the end of its log
+	Freeze() error
+	Thaw() error
+	Stop(ctx context.Context) error
+	Kill()
+	Side(ctx context.Context) (lab.Side, error)
+}
+
+// Client generates load in a process of its own.
+type Client interface {
+	PID() int
+	// Load fills the tables of every workload for v.
+	Load(ctx context.Context, v lab.Variant, socket string, progress func(done, total int64)) error
+	// Open connects the clients of one level to one server and prepares its statements.
+	Open(ctx context.Context, v lab.Variant, socket string, work Work) (Session, error)
+}
+
+// Work says which operations a session executes.
+type Work struct {
+	Level lab.Level
+	Seed  uint64
+	Block int
+}
+
+// Session is an open set of connections for one level.
+type Session interface {
+	// Slice runs operations; measuring is called when the discarded part is over.
+	Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error)
+	Close() error
+}
+
+// Spec is the length of one slice. Exactly one of Duration and Ops is set.
+type Spec struct {
+	Seq      int           // for time-ended slices: equal Seq starts at equal operations
+	Discard  time.Duration // before measuring; time-ended slices only
+	Duration time.Duration
+	Ops      int64         // fixed work over all clients
+	Timeout  time.Duration // then the slice has failed
+}
+
+// Outcome is what a client says of a slice's measured part.
+type Outcome struct {
+	Start      time.Time
+	Wall       float64 // seconds
+	Ops        int64
+	Rows       int64
+	Retries    int64
+	Errors     []lab.ErrorCount
+	Hist       []byte
+	ClientUser float64 // CPU seconds of the client process
+	ClientSys  float64
+}
+
+// Store keeps what was measured. All of it is written when a method returns.
+type Store interface {
+	AddSlice(ctx context.Context, run int64, s lab.Slice) error
+	Slices(ctx context.Context, run int64) ([]lab.Slice, error)
+	SetSide(ctx context.Context, run int64, v lab.Variant, s lab.Side) error
+	AddEvent(ctx context.Context, run int64, block int, v lab.Variant, text string) error
+	EndRun(ctx context.Context, run int64, at time.Time) error
+}
+
+// Events are told what happens; nil funcs are skipped. They are called from one goroutine.
+type Events struct {
+	Phase func(text string)                                      // something long begins
+	Load  func(v lab.Variant, done, total int64)                 // rows loaded
+	Block func(block, open int, left time.Duration)              // a block begins; left is at most
+	Slice func(s lab.Slice, done, turns int, left time.Duration) // a slice was stored
+	Note  func(text string)                                      // something went wrong, or is worth knowing
+}
+
+// Conductor runs experiments. All fields are needed, but Events.
+type Conductor struct {
+	Host   Host
+	Client Client
+	Store  Store
+	// Meter starts reading the usage of a server and the client; the func that it
+	// returns says what was used since.
+	Meter func(server, client int) (func() lab.Usage, error)
+	// Judge returns every comparison of the run so far.
+	Judge  func(run lab.Run, slices []lab.Slice) ([]lab.Comparison, error)
+	Events Events
+	Dir    string // for data sets and clones, in the lab directory
+}
+
+// ErrClient means that the client process is gone: no server's fault.
+var ErrClient = errors.New("the client process is gone")
+
+// ErrBase means that the base cannot be run, so nothing can be compared.
+var ErrBase = errors.New("the base does not run")
+
+// Run runs the blocks of a stored run that are still missing, and ends the run when all
+// levels are decided, or the plan's blocks or budget are used up. When ctx ends it stops
+// all servers and returns its cause; the run can be resumed.
+func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
+	slices, err := c.Store.Slices(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	var spent time.Duration
+	failed := 0 // blocks in a row without the base
+	for block := range r.Plan.BlocksMax {
+		open, n, err := c.open(r, before(slices, block))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		order := legs(r, block, open)
+		b := &blockRun{c: c, run: r, block: block, legs: order, done: doneIn(slices, block)}
+		if b.complete() {
+			spent += span(slices, block)
+			continue
+		}
+		each := b.expected()
+		if block > 0 && r.Plan.Budget > 0 && spent+time.Since(began)+each > r.Plan.Budget {
+			c.note("budget of %s is used up after %d blocks", r.Plan.Budget, block)
+			break
+		}
+		if c.Events.Block != nil {
+			c.Events.Block(block, n, each*time.Duration(r.Plan.BlocksMax-block))
+		}
+		got, err := b.execute(ctx)
+		slices = append(slices, got...)
+		if err != nil {
+			return fmt.Errorf("block %d: %w", block+1, err)
+		}
+		if failed++; usable(got, r.Variants[0]) || len(got) == 0 {
+			failed = 0
+		}
+		if failed == 3 {
+			return fmt.Errorf("blocks %d to %d: %w: %s", block-1, block+1, ErrBase, lastError(got, r.Variants[0]))
+		}
+	}
+	return c.Store.EndRun(ctx, r.ID, time.Now())
+}
+
+// open returns which candidates still need blocks after the given slices, and how many.
+func (c *Conductor) open(r lab.Run, slices []lab.Slice) (Open, int, error) {
+	comparisons, err := c.Judge(r, slices)
+	if err != nil {
+		return nil, 0, fmt.Errorf("judge: %w", err)
+	}
+	type key struct {
+		l lab.Level
+		v lab.Variant
+	}
+	done := map[key]bool{}
+	for _, cmp := range comparisons {
+		if cmp.Metric == lab.QPS && cmp.Done {
+			done[key{cmp.Level, cmp.Candidate}] = true
+		}
+	}
+	n := 0
+	for _, l := range r.Levels {
+		for _, v := range candidates(r) {
+			if !done[key{l.Level, v}] {
+				n++
+			}
+		}
+	}
+	return func(l lab.Level, v lab.Variant) bool { return !done[key{l, v}] }, n, nil
+}
+
+// candidates are the variants that decide whether a level is open: all but the base, or
+// the base when it is alone.
+func candidates(r lab.Run) []lab.Variant {
+	if len(r.Variants) == 1 {
+		return r.Variants
+	}
+	return r.Variants[1:]
+}
+
+func (c *Conductor) note(format string, args ...any) {
+	if c.Events.Note != nil {
+		c.Events.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *Conductor) phase(format string, args ...any) {
+	if c.Events.Phase != nil {
+		c.Events.Phase(fmt.Sprintf(format, args...))
+	}
+}
+
+// scratch makes an empty directory for clones of one block, and removes what a killed
+// run may have left there.
+func (c *Conductor) scratch(name string) (string, error) {
+	dir := filepath.Join(c.Dir, "tmp", name)
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("clear %s: %w", dir, err)
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+func before(slices []lab.Slice, block int) []lab.Slice {
+	var out []lab.Slice
+	for _, s := range slices {
+		if s.Block < block {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func doneIn(slices []lab.Slice, block int) map[lab.SliceKey]lab.Slice {
+	out := map[lab.SliceKey]lab.Slice{}
+	for _, s := range slices {
+		if s.Block == block {
+			out[s.SliceKey] = s
+		}
+	}
+	return out
+}
+
+// span is the time from the first to the end of the last slice of a block.
+func span(slices []lab.Slice, block int) time.Duration {
+	var from, to time.Time
+	for _, s := range slices {
+		if s.Block != block || s.Start.IsZero() {
+			continue
+		}
+		if from.IsZero() || s.Start.Before(from) {
+			from = s.Start
+		}
+		if end := s.Start.Add(time.Duration(s.Wall * float64(time.Second))); end.After(to) {
+			to = end
+		}
+	}
+	return to.Sub(from)
+}
+
+// usable reports whether v has a good slice.
+func usable(slices []lab.Slice, v lab.Variant) bool {
+	for _, s := range slices {
+		if s.Cell.Variant == v && s.Err == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func lastError(slices []lab.Slice, v lab.Variant) string {
+	for i := len(slices) - 1; i >= 0; i-- {
+		if slices[i].Cell.Variant == v && slices[i].Err != "" {
+			return slices[i].Err
+		}
+	}
+	return "no slice"
+}
