@@ -82,10 +82,15 @@ func ParseExperiment(file, text string, readFile func(string) (string, error)) (
 	if err := DecodeTOML(file, text, &f); err != nil {
 		return Experiment{}, err
 	}
+	// Messages begin with the key at fault: "clients: …", "plan: budget = …".
 	bad := func(format string, args ...any) error {
 		msg := fmt.Sprintf(format, args...)
-		key, _, _ := strings.Cut(msg, ":")
-		return &SyntaxError{File: file, Line: LineOf(text, strings.Split(key, ".")...), Msg: msg}
+		key, rest, _ := strings.Cut(msg, ": ")
+		line := LineOf(text, key)
+		if name, _, ok := strings.Cut(rest, " = "); ok && key == "plan" {
+			line = LineOf(text, key, name)
+		}
+		return &SyntaxError{File: file, Line: line, Msg: msg}
 	}
 	e := Experiment{
 		Name: f.Name, File: file, Builds: f.Builds, Engines: f.Engines, Clients: f.Clients, Base: f.Base,
@@ -109,9 +114,7 @@ func ParseExperiment(file, text string, readFile func(string) (string, error)) (
 	}
 	var err error
 	if e.Plan, err = f.Plan.plan(); err != nil {
-		msg := err.Error()
-		key, _, _ := strings.Cut(strings.TrimPrefix(msg, "plan: "), " ")
-		return Experiment{}, &SyntaxError{File: file, Line: LineOf(text, "plan", key), Msg: msg}
+		return Experiment{}, bad("%v", err)
 	}
 	if e, err = e.Resolve(); err != nil {
 		return Experiment{}, bad("%v", err)
