@@ -1,0 +1,3 @@
+package store
+
+func child(job, dir string) int { return 2 }

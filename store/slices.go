@@ -1,0 +1,194 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+// Filter says which slices of a run are wanted; its zero value wants all, without
+// histograms.
+type Filter struct {
+	Kind    lab.Kind     // empty: all kinds
+	Variant *lab.Variant // nil: all variants
+	Level   *lab.Level   // nil: all levels
+	Blocks  []int        // empty: all blocks
+	Hist    bool         // read the histograms too, which are most of the bytes
+}
+
+// Slices returns the slices of a run that the filter wants, in the order in which they
+// were run: by block, restart and position, then by key.
+func (s *Store) Slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, error) {
+	out, err := s.slices(ctx, run, f)
+	if err != nil {
+		return nil, s.trouble(fmt.Sprintf("read slices of run %d", run), err)
+	}
+	return out, nil
+}
+
+// slice returns the slice under a key.
+func (s *Store) slice(ctx context.Context, run int64, k lab.SliceKey) (lab.Slice, bool, error) {
+	level := k.Cell.Level()
+	found, err := s.Slices(ctx, run, Filter{Kind: k.Kind, Variant: &k.Cell.Variant, Level: &level, Blocks: []int{k.Block}, Hist: true})
+	for _, sl := range found {
+		if sl.SliceKey == k {
+			return sl, true, err
+		}
+	}
+	return lab.Slice{}, false, err
+}
+
+// partRows is the number of rows for which another connection is worth its opening.
+const partRows = 20_000
+
+func (s *Store) slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, error) {
+	ids, err := s.idsOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	where, args, ok := f.where(ids)
+	if !ok {
+		return nil, nil
+	}
+	// Stored slices never change, so everything up to the newest id is one moment's
+	// picture, over however many connections it is read.
+	var lo, hi sql.NullInt64
+	if err := s.read.QueryRowContext(ctx, `SELECT min(id), max(id) FROM slice WHERE run_id = ?`, run).Scan(&lo, &hi); err != nil || !lo.Valid {
+		return nil, err
+	}
+	n := min(int64(runtime.GOMAXPROCS(0)), 4, 1+(hi.Int64-lo.Int64)/partRows)
+	parts, errs := make([]*gatherer, n), make(chan error, n)
+	for i := range n {
+		first := lo.Int64 + (hi.Int64-lo.Int64+1)*i/n
+		last := lo.Int64 + (hi.Int64-lo.Int64+1)*(i+1)/n - 1
+		parts[i] = &gatherer{names: ids}
+		query := `SELECT gather(s.id, ` + sliceColumns + `) FROM slice s WHERE s.id BETWEEN ? AND ? AND +s.run_id = ?` + where
+		go func() { errs <- s.gather(ctx, parts[i], query, append([]any{first, last, run}, args...)) }()
+	}
+	for range n {
+		err = errors.Join(err, <-errs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.finish(ctx, parts, f, []any{lo.Int64, hi.Int64, run}, where, args)
+}
+
+// finish adds errors and histograms to the slices of all parts and sorts them.
+func (s *Store) finish(ctx context.Context, parts []*gatherer, f Filter, span []any, where string, args []any) ([]lab.Slice, error) {
+	var all [][]lab.Slice
+	var allIDs [][]int64
+	for _, g := range parts {
+		all, allIDs = append(all, g.slices), append(allIDs, g.ids)
+	}
+	out, ids := slices.Concat(all...), slices.Concat(allIDs...)
+	from := ` JOIN slice s ON s.id = x.slice_id WHERE x.slice_id BETWEEN ? AND ? AND +s.run_id = ?` + where
+	args = append(span, args...)
+	type count struct {
+		slice int64
+		lab.ErrorCount
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT slice_id, code, count FROM slice_error x`+from+` ORDER BY slice_id, x.position`, args...)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := collect(rows, func(c *count) []any { return []any{&c.slice, &c.Code, &c.Count} })
+	if err != nil {
+		return nil, err
+	}
+	if len(counts) == 0 && !f.Hist {
+		sortRun(out)
+		return out, nil
+	}
+	at := make(map[int64]*lab.Slice, len(ids))
+	for i, id := range ids {
+		at[id] = &out[i]
+	}
+	for _, c := range counts {
+		if sl := at[c.slice]; sl != nil {
+			sl.Errors = append(sl.Errors, c.ErrorCount)
+		}
+	}
+	if f.Hist {
+		if err := s.histograms(ctx, at, from, args); err != nil {
+			return nil, err
+		}
+	}
+	sortRun(out)
+	return out, nil
+}
+
+func (s *Store) histograms(ctx context.Context, at map[int64]*lab.Slice, from string, args []any) error {
+	rows, err := s.read.QueryContext(ctx, `SELECT slice_id, hist FROM slice_histogram x`+from, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var hist []byte
+		if err := rows.Scan(&id, &hist); err != nil {
+			return err
+		}
+		if sl := at[id]; sl != nil {
+			sl.Hist = hist
+		}
+	}
+	return rows.Err()
+}
+
+// where returns the filter as SQL on slice s, and false when it names what the run has not.
+func (f Filter) where(n *names) (string, []any, bool) {
+	var where strings.Builder
+	var args []any
+	and := func(cond string, v any) {
+		where.WriteString(" AND " + cond)
+		args = append(args, v)
+	}
+	if f.Kind != "" {
+		and("s.kind = ?", string(f.Kind))
+	}
+	if f.Variant != nil {
+		id, ok := n.variants[*f.Variant]
+		if !ok {
+			return "", nil, false
+		}
+		and("s.variant_id = ?", id)
+	}
+	if f.Level != nil {
+		id, ok := n.levels[*f.Level]
+		if !ok {
+			return "", nil, false
+		}
+		and("s.level_id = ?", id)
+	}
+	if len(f.Blocks) > 0 {
+		blocks := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Blocks)), ","), "[]")
+		and("s.block IN (SELECT value FROM json_each(?))", "["+blocks+"]")
+	}
+	return where.String(), args, true
+}
+
+// sortRun puts slices into the order in which they were run. They mostly are already.
+func sortRun(all []lab.Slice) {
+	order := func(a, b lab.Slice) int { return compareSlices(&a, &b) }
+	if !slices.IsSortedFunc(all, order) {
+		slices.SortFunc(all, order)
+	}
+}
+
+func compareSlices(a, b *lab.Slice) int {
+	return cmp.Or(
+		cmp.Compare(a.Block, b.Block), cmp.Compare(a.Restart, b.Restart), cmp.Compare(a.Position, b.Position),
+		cmp.Compare(a.Set, b.Set), cmp.Compare(a.Cell.Step.Workload, b.Cell.Step.Workload), cmp.Compare(a.Cell.Step.Name, b.Cell.Step.Name),
+		cmp.Compare(a.Cell.Clients, b.Cell.Clients), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Cell.Variant.String(), b.Cell.Variant.String()),
+	)
+}
