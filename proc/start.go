@@ -19,6 +19,7 @@ import (
 
 // Spec says how a child process is started that lives beside us: a server, the load client.
 type Spec struct {
+	Name   string    // in errors; empty: the program's
 	Args   []string  // the program, found in PATH if it has no slash, and its arguments
 	Dir    string    // working directory; empty: ours
 	Env    []string  // whole environment; nil: ours
@@ -61,7 +62,10 @@ const freezeWait = 10 * time.Second
 // Start starts a child process in a process group of its own. It returns once the program
 // has been executed. Whoever starts a process must see to it that it ends: Stop or Kill.
 func Start(s Spec) (*Process, error) {
-	name := filepath.Base(s.Args[0])
+	name := s.Name
+	if name == "" {
+		name = filepath.Base(s.Args[0])
+	}
 	p := &Process{name: name, ready: make(chan error), done: make(chan struct{})}
 	fail := func(err error) (*Process, error) { return nil, fmt.Errorf("start %s: %w", name, err) }
 
@@ -80,8 +84,7 @@ func Start(s Spec) (*Process, error) {
 	}
 	defer closeAll(theirs)
 	cmd.WaitDelay = 2 * time.Second // for the end of a pipe that somebody outside the group holds
-	ownGroup(cmd)
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
 	if p.cage, err = s.Freezer.newCage(s.Guard); err != nil {
 		p.closePipes()
