@@ -1,0 +1,117 @@
+// Package compare turns the slices of a run into verdicts, doubts and footnotes. It is
+// pure: it measures nothing, reads no clock, and says the same of the same slices in
+// whatever order they come. How things are computed is stat's; docs/statistics.md tells
+// it in words.
+//
+// It leaves the latency quantiles of a Summary's cells at zero: histograms are load's to
+// read. Whoever fills them in takes the slices that Counts.
+package compare
+
+import (
+	"fmt"
+
+	"backslide/lab"
+	"backslide/stat"
+)
+
+// Compare judges every candidate of a run against the base at every level and metric.
+// b keeps boundaries between calls; nil computes them anew. An error means that the run
+// itself makes no sense, never that data are missing: those are notes and footnotes.
+func Compare(run lab.Run, slices []lab.Slice, b *stat.Boundaries) (lab.Summary, error) {
+	var t Tally
+	for _, s := range slices {
+		t.Add(s)
+	}
+	return t.Summary(run, b)
+}
+
+// Summary judges what has been added so far, at every level and metric. See Compare.
+func (t *Tally) Summary(run lab.Run, b *stat.Boundaries) (lab.Summary, error) {
+	j, err := t.judge(run, b)
+	if err != nil {
+		return lab.Summary{}, err
+	}
+	return lab.Summary{
+		Run:         run,
+		Comparisons: j.comparisons(lab.Metrics()),
+		Cells:       j.cells(),
+		Failures:    t.failures(),
+		Footnotes:   j.footnotes(),
+	}, nil
+}
+
+// Verdicts judges what has been added so far by the metric that decides, lab.QPS: for a
+// conductor that wants to know which levels and candidates are Done. The comparisons are
+// those of Summary.
+func (t *Tally) Verdicts(run lab.Run, b *stat.Boundaries) ([]lab.Comparison, error) {
+	j, err := t.judge(run, b)
+	if err != nil {
+		return nil, err
+	}
+	return j.comparisons([]lab.Metric{lab.QPS}), nil
+}
+
+// judge is a tally with all that is fixed about a run's verdicts.
+type judge struct {
+	*Tally
+	run        lab.Run
+	plan       lab.Plan
+	levels     []lab.LevelPlan
+	candidates []lab.Variant
+	bounds     *stat.Boundaries
+}
+
+func (t *Tally) judge(run lab.Run, b *stat.Boundaries) (*judge, error) {
+	j := &judge{Tally: t, run: run, plan: run.Plan.WithDefaults(), levels: run.Levels, bounds: b}
+	if err := j.plan.Check(); err != nil {
+		return nil, fmt.Errorf("compare run %d: %w", run.ID, err)
+	}
+	based := false
+	for _, v := range run.Variants {
+		if v == run.Base {
+			based = true
+		} else {
+			j.candidates = append(j.candidates, v)
+		}
+	}
+	if !based {
+		return nil, fmt.Errorf("compare run %d: base %q is none of its %d variants", run.ID, run.Base, len(run.Variants))
+	}
+	if b == nil {
+		j.bounds = &stat.Boundaries{}
+	}
+	t.settle()
+	return j, nil
+}
+
+// comparisons returns one comparison per level, candidate and metric, in that order. A
+// metric other than QPS that no block could tell is left out.
+func (j *judge) comparisons(metrics []lab.Metric) []lab.Comparison {
+	var pairs []*pair
+	for _, l := range j.levels {
+		for _, c := range j.candidates {
+			pairs = append(pairs, j.pair(l, c, metrics))
+		}
+	}
+	var out []lab.Comparison
+	priors := map[lab.Metric]priors{}
+	for i, m := range metrics {
+		priors[m] = fitPriors(pairs, i)
+	}
+	for _, p := range pairs {
+		done := false
+		for i, m := range metrics {
+			s := p.series[i]
+			if i > 0 && len(s.diffs) == 0 && !s.alone {
+				continue
+			}
+			c := j.comparison(p, m, s, priors[m].of(p.plan.Group))
+			if i == 0 {
+				done = c.Done || p.lastBlock >= j.plan.BlocksMax-1
+			}
+			c.Done = done
+			out = append(out, c)
+		}
+	}
+	return out
+}

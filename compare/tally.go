@@ -1,0 +1,134 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"backslide/lab"
+)
+
+// Counts reports whether a slice enters comparisons and means: measured, and not failed.
+func Counts(s lab.Slice) bool {
+	_, ok := s.Value(lab.QPS)
+	return s.Kind == lab.Measured && ok
+}
+
+// Tally gathers the slices of one run, keeping of each only what verdicts need. The zero
+// value is ready. It is not safe for use by several goroutines at once.
+type Tally struct {
+	byCell  map[lab.Cell]*cell
+	order   []lab.Cell // as first seen; only for walking over all, sorted where it shows
+	settled bool
+}
+
+// cell holds the measured slices of one cell; sorted by place once settled.
+type cell struct {
+	good   []obs // Counts
+	failed []failed
+	errors map[int]int64 // server error code: how often
+	block  int           // last block that was tried
+}
+
+// place says which work a slice did: both sides of a comparison have it once.
+type place struct{ block, set, seq int32 }
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.block, q.block), cmp.Compare(p.set, q.set), cmp.Compare(p.seq, q.seq))
+}
+
+// obs is a good slice.
+type obs struct {
+	place
+	restart, position int32
+	start             int64 // Unix ns; only to choose between two of one place
+	ln                float64
+	ops, wall, steal  float64
+	amount            [perOp]float64 // of each metric after QPS; NaN: could not be read
+}
+
+// perOp is how many metrics there are besides QPS.
+const perOp = 6
+
+type failed struct {
+	place
+	reason string
+}
+
+// Add takes a slice in; slices may come in any order. A slice of another kind than
+// lab.Measured is ignored, whatever it holds. Of two slices with the same key the one of
+// the later restart counts, then the one that began later.
+func (t *Tally) Add(s lab.Slice) {
+	if s.Kind != lab.Measured {
+		return
+	}
+	c, ok := t.byCell[s.Cell]
+	if !ok {
+		if t.byCell == nil {
+			t.byCell = map[lab.Cell]*cell{}
+		}
+		c = &cell{errors: map[int]int64{}}
+		t.byCell[s.Cell] = c
+		t.order = append(t.order, s.Cell)
+	}
+	t.settled = false
+	c.block = max(c.block, s.Block)
+	at := place{int32(s.Block), int32(s.Set), int32(s.Seq)}
+	for _, e := range s.Errors {
+		c.errors[e.Code] += e.Count
+	}
+	if !Counts(s) {
+		c.failed = append(c.failed, failed{at, reason(s)})
+		return
+	}
+	o := obs{
+		place: at, restart: int32(s.Restart), position: int32(s.Position), start: s.Start.UnixNano(),
+		ops: float64(s.Ops), wall: s.Wall, steal: s.Usage.Steal,
+	}
+	o.ln = math.Log(o.ops / o.wall)
+	for i, m := range lab.Metrics()[1:] {
+		v, ok := s.Value(m)
+		if !ok {
+			v = math.NaN()
+		}
+		o.amount[i] = v * o.ops
+	}
+	c.good = append(c.good, o)
+}
+
+// reason says why a slice does not count.
+func reason(s lab.Slice) string {
+	switch {
+	case s.Err != "":
+		return s.Err
+	case s.Ops <= 0:
+		return "no operation ended in the slice"
+	default:
+		return "the slice lasted no time"
+	}
+}
+
+// settle sorts what has been added and keeps one slice of each place.
+func (t *Tally) settle() {
+	if t.settled {
+		return
+	}
+	for _, c := range t.byCell {
+		slices.SortFunc(c.good, func(a, b obs) int {
+			return cmp.Or(a.place.compare(b.place), cmp.Compare(b.restart, a.restart), cmp.Compare(b.start, a.start))
+		})
+		c.good = slices.CompactFunc(c.good, func(a, b obs) bool { return a.place == b.place })
+		slices.SortFunc(c.failed, func(a, b failed) int {
+			return cmp.Or(a.place.compare(b.place), cmp.Compare(a.reason, b.reason))
+		})
+	}
+	t.settled = true
+}
+
+// of returns the cell of a variant at a level, an empty one if it has no slices.
+func (t *Tally) of(v lab.Variant, l lab.Level) *cell {
+	if c, ok := t.byCell[lab.Cell{Variant: v, Step: l.Step, Clients: l.Clients}]; ok {
+		return c
+	}
+	return &cell{block: -1}
+}
