@@ -57,32 +57,21 @@ func (s *Server) refused() error {
 
 // tryReady asks the server who it is, once.
 func (s *Server) tryReady(ctx context.Context) error {
-	// A probe by hand first: it costs some microseconds where the pool costs a goroutine.
-	c, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Socket())
-	if err != nil {
+	if _, err := os.Lstat(s.Socket()); err != nil {
 		return err
 	}
-	pid, err := peer(c)
-	c.Close()
-	if err != nil {
-		return err
-	}
-	if group, err := syscall.Getpgid(pid); err != nil || group != s.p.PID() {
-		return &foreignError{socket: s.Socket(), pid: pid, want: s.p.PID()}
-	}
-	s.pid = pid
-	if err := s.identify(ctx, s.Socket()); err != nil {
+	if err := s.identify(ctx, s.Socket(), s.adopt); err != nil {
 		return err
 	}
 	if s.addr == "" {
 		return nil
 	}
-	return s.identify(ctx, s.addr)
+	return s.identify(ctx, s.addr, s.isPeer)
 }
 
 // identify runs a query at an address and compares what the server says of itself.
-func (s *Server) identify(ctx context.Context, addr string) error {
-	db, err := open(addr, "", s.isPeer)
+func (s *Server) identify(ctx context.Context, addr string, check func(net.Conn) error) error {
+	db, err := open(addr, "", check)
 	if err != nil {
 		return err
 	}
@@ -98,6 +87,20 @@ func (s *Server) identify(ctx context.Context, addr string) error {
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || pid != s.pid || socket != s.Socket() {
 		return fmt.Errorf("the server at %s says that its socket is %s and its pid %q, not %s and %d", addr, socket, text, s.Socket(), s.pid)
 	}
+	return nil
+}
+
+// adopt takes the process at the other end of a connection as the server if it belongs to
+// the group that we started: a launcher may stay in front of the server.
+func (s *Server) adopt(c net.Conn) error {
+	pid, err := peer(c)
+	if err != nil {
+		return err
+	}
+	if group, err := syscall.Getpgid(pid); err != nil || group != s.p.PID() {
+		return &foreignError{socket: s.Socket(), pid: pid, want: s.p.PID()}
+	}
+	s.pid = pid
 	return nil
 }
 
