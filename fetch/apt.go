@@ -2,24 +2,16 @@ package fetch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"backslide/lab"
 	"backslide/proc"
 )
-
-// defaultKeyring holds the keys of Debian's archives, where a source does not say.
-const defaultKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 // errNoApt is what a machine without apt gets.
 func errNoApt(err error) error {
@@ -66,15 +58,24 @@ func readSources(ctx context.Context) (main, security []source, err error) {
 		}
 	}
 	for i := range all {
-		if _, err := os.Stat(defaultKeyring); all[i].keyring == "" && err == nil {
-			all[i].keyring = defaultKeyring
-		}
+		all[i].keyring = keyringFor(all[i].keyring)
 	}
 	main, security = archives(all)
 	if len(main) == 0 {
 		return nil, nil, errNoApt(fmt.Errorf("none of its sources (%s) is a Debian archive", strings.Join(files, ", ")))
 	}
 	return main, security, nil
+}
+
+// keyringFor returns the keyring to check a Debian archive with: the one with the keys of
+// all suites, where it is installed, else the one that was configured.
+func keyringFor(configured string) string {
+	for _, k := range []string{"/usr/share/keyrings/debian-archive-keyring.gpg", "/usr/share/keyrings/debian-archive-keyring.pgp"} {
+		if isFile(k) {
+			return k
+		}
+	}
+	return configured
 }
 
 // apt is apt with directories of its own for one suite, so that any suite can be used
@@ -121,7 +122,9 @@ APT::Update::Error-Mode "any";
 Acquire::AllowInsecureRepositories "false";
 Acquire::Languages "none";
 Acquire::PDiffs "false";
-Acquire::Retries "2";
+Acquire::Retries "1";
+Acquire::http::Timeout "20";
+Acquire::https::Timeout "20";
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
@@ -192,7 +195,7 @@ func (a apt) refresh(ctx context.Context, main, security []source) error {
 			if err := os.Rename(try, a.sources()); err != nil {
 				return unwritable(err)
 			}
-			return unwritableUnlessNil(os.WriteFile(a.stamp(), nil, 0o644))
+			return unwritable(os.WriteFile(a.stamp(), nil, 0o644))
 		}
 		if errors.Is(err, proc.ErrMissing) {
 			return errNoApt(err)
@@ -207,13 +210,6 @@ func (a apt) refresh(ctx context.Context, main, security []source) error {
 	return first
 }
 
-func unwritableUnlessNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return unwritable(err)
-}
-
 // update makes the suite usable: its lists are fresh, or there are at least old ones.
 // With force they are fetched whatever their age.
 func (c *Cache) update(ctx context.Context, a apt, main, security []source, force bool) error {
@@ -225,11 +221,7 @@ func (c *Cache) update(ctx context.Context, a apt, main, security []source, forc
 	if err := a.setup(); err != nil {
 		return err
 	}
-	age := c.MaxAge
-	if age == 0 {
-		age = 24 * time.Hour
-	}
-	if !force && a.fresh(age, main, security) {
+	if !force && a.fresh(c.maxAge(), main, security) {
 		return nil
 	}
 	c.logf("%s: fetching package lists", a.suite)
@@ -243,265 +235,4 @@ func (c *Cache) update(ctx context.Context, a apt, main, security []source, forc
 	}
 	c.logf("%s: using package lists of %s: %v", a.suite, st.ModTime().Format(time.DateOnly), err)
 	return nil
-}
-
-// aptOffers returns what the suites of the machine's Debian mirror have. A suite that the
-// mirror does not have is not an error as long as one of them is there.
-func (c *Cache) aptOffers(ctx context.Context) ([]Offer, error) {
-	main, security, err := readSources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := suites()
-	found := make([][]Offer, len(names))
-	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			a := c.apt(name)
-			if errs[i] = c.update(ctx, a, main, security, false); errs[i] == nil {
-				found[i], errs[i] = a.offers(ctx)
-			}
-		})
-	}
-	wg.Wait()
-	if !slices.Contains(errs, nil) {
-		return nil, fmt.Errorf("no package lists of %s could be fetched and none are cached: %w; "+
-			"check the network, or use a tree (dir:PATH) or a tarball (tar:FILE#sha256=HEX) that is here", strings.Join(names, ", "), errs[0])
-	}
-	for i, err := range errs {
-		if err != nil {
-			c.logf("%s: left out: %v", names[i], err)
-		}
-	}
-	return slices.Concat(found...), nil
-}
-
-// offers lists the server packages of the suite in all their versions.
-func (a apt) offers(ctx context.Context) ([]Offer, error) {
-	names, err := a.packages(ctx, isCore, "mariadb-server-core", "mysql-server-core")
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	text, err := a.run(ctx, a.dir, "apt-cache", append([]string{"madison"}, names...)...)
-	if err != nil {
-		return nil, err
-	}
-	offers := parseMadison(text)
-	for i := range offers {
-		offers[i].suite = a.suite
-	}
-	return offers, nil
-}
-
-// packages returns the suite's packages that start with one of prefixes and that keep wants.
-func (a apt) packages(ctx context.Context, keep func(string) bool, prefixes ...string) ([]string, error) {
-	var names []string
-	for _, prefix := range prefixes {
-		text, err := a.run(ctx, a.dir, "apt-cache", "pkgnames", prefix)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range strings.Fields(text) {
-			if keep(n) {
-				names = append(names, n)
-			}
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// isAllocator reports whether a package holds one of the allocators that can be preloaded.
-func isAllocator(pkg string) bool {
-	for _, stem := range []string{"libjemalloc", "libtcmalloc-minimal", "libmimalloc"} {
-		if n, ok := strings.CutPrefix(pkg, stem); ok && n != "" && strings.Trim(strings.TrimSuffix(n, "t64"), "0123456789.") == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// plan returns the packages that make up an offer, with their digests in the signed index.
-func (a apt) plan(ctx context.Context, o Offer) ([]deb, error) {
-	// The core package's siblings of the same version: the SQL of the system tables, and MyRocks.
-	siblings := []string{strings.Replace(o.pkg, "-core", "", 1), string(o.Family) + "-plugin-rocksdb"}
-	roots := []string{o.pkg}
-	for _, s := range siblings {
-		if o.Family != lab.MariaDB {
-			break // MySQL's core package is complete
-		}
-		text, err := a.run(ctx, a.dir, "apt-cache", "madison", s)
-		if err != nil {
-			return nil, err
-		}
-		if strings.Contains(text, "| "+o.pkgVersion+" |") {
-			roots = append(roots, s)
-		}
-	}
-	allocators, err := a.packages(ctx, isAllocator, "libjemalloc", "libtcmalloc", "libmimalloc")
-	if err != nil {
-		return nil, err
-	}
-	// mariadb-server is unpacked for its files; its dependencies (perl, init systems) are not wanted.
-	walk := slices.DeleteFunc(append(slices.Clone(roots), allocators...), func(n string) bool { return n == siblings[0] })
-	text, err := a.run(ctx, a.dir, "apt-cache", append([]string{"depends", "--recurse", "--important"}, walk...)...)
-	if err != nil {
-		return nil, err
-	}
-	exact := make([]string, len(roots))
-	for i, r := range roots {
-		exact[i] = r + "=" + o.pkgVersion
-	}
-	rootText, err := a.run(ctx, a.dir, "apt-cache", append([]string{"show"}, exact...)...)
-	if err != nil {
-		return nil, err
-	}
-	libText, err := a.run(ctx, a.dir, "apt-cache", append([]string{"show", "--no-all-versions"}, append(parseDepends(text), allocators...)...)...)
-	if err != nil {
-		return nil, err
-	}
-	index := append(parseDebs(rootText), parseDebs(libText)...)
-	debs := closure(append(roots, allocators...), index)
-	if len(debs) == 0 || debs[0].Version != o.pkgVersion {
-		return nil, fmt.Errorf("%s %s: not in the package lists of %s", o.pkg, o.pkgVersion, a.suite)
-	}
-	return debs, nil
-}
-
-// fetchApt installs an offer of a Debian suite.
-func (c *Cache) fetchApt(ctx context.Context, name string, o Offer) (lab.Build, error) {
-	a := c.apt(o.suite)
-	return c.install(ctx, folderOf(name), func(stage string) (lab.Build, error) {
-		began := time.Now()
-		debs, err := c.download(ctx, a, o, filepath.Join(stage, "debs"))
-		if err != nil {
-			return lab.Build{}, err
-		}
-		if err := unpack(ctx, filepath.Join(stage, "debs"), stage); err != nil {
-			return lab.Build{}, err
-		}
-		if err := relink(stage); err != nil {
-			return lab.Build{}, err
-		}
-		b, err := describe(ctx, name, stage)
-		if err != nil {
-			return lab.Build{}, err
-		}
-		b.Origin = o.Origin
-		for _, d := range debs {
-			b.Packages = append(b.Packages, d.Package)
-		}
-		b.ID = packagesID(b.Packages)
-		c.logf("%s: %s from %s, %.0f s", name, b.Version, o.Origin, time.Since(began).Seconds())
-		return b, nil
-	})
-}
-
-// download brings an offer's packages into dir, each with the digest of the index. When a
-// package is gone from the mirror, the lists are too old: they are fetched once more. What
-// the mirror still does not have and the server can do without is then left out.
-func (c *Cache) download(ctx context.Context, a apt, o Offer, dir string) ([]deb, error) {
-	debs, err := a.plan(ctx, o)
-	if err == nil {
-		err = c.getDebs(ctx, a, debs, dir)
-	}
-	if err == nil || ctx.Err() != nil {
-		return debs, err
-	}
-	main, security, srcErr := readSources(ctx)
-	if srcErr != nil {
-		return nil, err
-	}
-	c.logf("%s: %v", o.Name, err)
-	if err := c.update(ctx, a, main, security, true); err != nil {
-		return nil, err
-	}
-	if debs, err = a.plan(ctx, o); err != nil {
-		return nil, err
-	}
-	if err = c.getDebs(ctx, a, debs, dir); err == nil {
-		return debs, nil
-	}
-	kept := slices.DeleteFunc(slices.Clone(debs), func(d deb) bool {
-		if !isOptional(d.Name) || c.getDebs(ctx, a, []deb{d}, dir) == nil {
-			return false
-		}
-		c.logf("%s: left out %s %s, which the mirror lists and does not have", o.Name, d.Name, d.Version)
-		return true
-	})
-	if len(kept) == len(debs) {
-		return nil, err
-	}
-	return kept, c.getDebs(ctx, a, kept, dir)
-}
-
-// isOptional reports whether a server starts without a package: plugins and allocators.
-func isOptional(pkg string) bool {
-	return strings.Contains(pkg, "-plugin-") || isAllocator(pkg)
-}
-
-// getDebs downloads packages into dir, which it empties first, and checks their digests.
-func (c *Cache) getDebs(ctx context.Context, a apt, debs []deb, dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return unwritable(err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return unwritable(err)
-	}
-	want := map[string]bool{}
-	args := []string{"download"}
-	var size int64
-	for _, d := range debs {
-		args = append(args, d.Name+"="+d.Version)
-		want[d.SHA256] = true
-		n, _ := lab.ParseBytes(d.size)
-		size += n
-	}
-	c.logf("%s: downloading %d packages, %.0f MB", a.suite, len(debs), float64(size)/1e6)
-	if _, err := a.run(ctx, dir, "apt-get", args...); err != nil {
-		return err
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
-	for _, f := range files {
-		sum, err := fileSHA256(f)
-		if err != nil {
-			return err
-		}
-		if !want[sum] {
-			return fmt.Errorf("%s: SHA-256 %s is not in the package lists", filepath.Base(f), sum)
-		}
-		delete(want, sum)
-	}
-	if len(want) > 0 {
-		return fmt.Errorf("apt-get download: %d packages are missing", len(want))
-	}
-	return nil
-}
-
-// unpack unpacks the packages in dir below root and removes dir.
-func unpack(ctx context.Context, dir, root string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if _, err := proc.Output(ctx, proc.Command{Args: []string{"dpkg-deb", "-x", f, root}}); err != nil {
-			return fmt.Errorf("unpack %s: %w", filepath.Base(f), err)
-		}
-	}
-	return os.RemoveAll(dir)
-}
-
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

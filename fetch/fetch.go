@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"backslide/lab"
@@ -50,6 +51,7 @@ func (c *Cache) Build(ctx context.Context, name string) (lab.Build, error) {
 	if err != nil {
 		return lab.Build{}, fmt.Errorf("build %s: %w", name, err)
 	}
+	b.Name = name
 	return b, nil
 }
 
@@ -63,27 +65,28 @@ func (c *Cache) build(ctx context.Context, name string) (lab.Build, error) {
 	name = strings.ToLower(name)
 	w, err := parseName(name)
 	if err != nil {
-		return lab.Build{}, fmt.Errorf("%w%s", err, lab.Suggest(name, c.installedNames()))
+		offers, _ := c.offers(ctx)
+		return lab.Build{}, fmt.Errorf("%w%s", err, lab.Suggest(name, c.names(offers)))
 	}
 	// A broken manifest elsewhere is not in the way of this build.
 	have, _ := c.Installed()
 	for _, b := range have {
-		if b.Name == name || w.exact() && w.suite == "" && w.is(b) {
-			b.Name = name
+		if b.Name == name || w.is(b) {
 			return b, nil
 		}
 	}
-	offers, err := c.Available(ctx)
+	offers, trouble := c.offers(ctx)
 	o, ok := w.pick(offers)
 	switch {
-	case !ok && err != nil:
-		return lab.Build{}, err
+	case !ok && len(offers) == 0 && trouble != nil:
+		return lab.Build{}, trouble
+	case !ok && trouble != nil:
+		return lab.Build{}, fmt.Errorf("no such build here%s (not every source answered: %w)", lab.Suggest(name, c.names(offers)), trouble)
 	case !ok:
-		return lab.Build{}, fmt.Errorf("no such build here%s", lab.Suggest(name, append(offerNames(offers), c.installedNames()...)))
+		return lab.Build{}, fmt.Errorf("no such build here%s", lab.Suggest(name, c.names(offers)))
 	}
 	for _, b := range have {
 		if o.installedAs(b) {
-			b.Name = name
 			return b, nil
 		}
 	}
@@ -115,12 +118,10 @@ func parseName(name string) (wanted, error) {
 	return wanted{family: lab.Family(family), version: version, suite: suite}, nil
 }
 
-func (w wanted) exact() bool { return strings.Count(w.version, ".") == 2 }
-
-// is reports whether b is a release that w names exactly.
+// is reports whether b is the release that w names in full, made of packages.
 func (w wanted) is(b lab.Build) bool {
 	v := b.VersionNumber()
-	return w.family == b.Family && w.version == fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) && len(b.Packages) > 0
+	return w.family == b.Family && w.suite == "" && w.version == fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) && len(b.Packages) > 0
 }
 
 // pick returns the first of offers, which are ranked, that w names.
@@ -158,21 +159,42 @@ func (o Offer) installedAs(b lab.Build) bool {
 	})
 }
 
-func offerNames(offers []Offer) []string {
+// names returns the names that offers and installed builds answer to.
+func (c *Cache) names(offers []Offer) []string {
 	var names []string
 	for _, o := range offers {
 		names = append(names, o.Name)
 	}
-	return names
+	have, _ := c.Installed()
+	for _, b := range have {
+		names = append(names, b.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Available returns what can be had here, ranked: by family, then newest first, then the
 // older suite first. It refreshes package lists older than MaxAge and falls back to those
-// it has; when one source fails and another answers, it returns what there is along with
-// the error.
+// it has. A source that does not answer is logged; it is an error when none does.
 func (c *Cache) Available(ctx context.Context) ([]Offer, error) {
-	apt, aptErr := c.aptOffers(ctx)
-	npm, npmErr := c.npmOffers(ctx)
+	offers, trouble := c.offers(ctx)
+	if len(offers) == 0 && trouble != nil {
+		return nil, fmt.Errorf("find builds: %w", trouble)
+	}
+	if trouble != nil {
+		c.logf("%v", trouble)
+	}
+	return offers, nil
+}
+
+// offers is Available with the trouble of single sources.
+func (c *Cache) offers(ctx context.Context) ([]Offer, error) {
+	var apt, npm []Offer
+	var aptErr, npmErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { apt, aptErr = c.aptOffers(ctx) })
+	wg.Go(func() { npm, npmErr = c.npmOffers(ctx) })
+	wg.Wait()
 	offers := append(apt, npm...)
 	rank(offers)
 	return offers, errors.Join(aptErr, npmErr)
@@ -201,6 +223,13 @@ func rank(offers []Offer) {
 		}
 		taken[series], taken[exact], taken[series+"+"+o.suite], taken[o.Name] = true, true, true, true
 	}
+}
+
+func (c *Cache) maxAge() time.Duration {
+	if c.MaxAge == 0 {
+		return 24 * time.Hour
+	}
+	return c.MaxAge
 }
 
 func (c *Cache) logf(format string, args ...any) {

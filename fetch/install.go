@@ -45,15 +45,6 @@ func (c *Cache) Installed() ([]lab.Build, error) {
 	return out, errors.Join(errs...)
 }
 
-func (c *Cache) installedNames() []string {
-	have, _ := c.Installed()
-	var names []string
-	for _, b := range have {
-		names = append(names, b.Name)
-	}
-	return names
-}
-
 func readManifest(path string) (lab.Build, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -86,14 +77,11 @@ func (c *Cache) install(ctx context.Context, folder string, fill func(stage stri
 	if b, err := readManifest(filepath.Join(final, manifestName)); err == nil && isFile(b.Server) {
 		return b, nil
 	}
-	c.sweep(folder)
-	stage := filepath.Join(c.Dir, "builds", stagePrefix+folder)
-	for _, dir := range []string{stage, final} { // final: a folder without a manifest is no build
-		if err := os.RemoveAll(dir); err != nil {
-			return lab.Build{}, unwritable(err)
-		}
+	if err := c.sweep(folder); err != nil {
+		return lab.Build{}, unwritable(err)
 	}
-	if err := os.MkdirAll(stage, 0o755); err != nil {
+	stage, err := newStage(filepath.Dir(final), folder)
+	if err != nil {
 		return lab.Build{}, unwritable(err)
 	}
 	defer os.RemoveAll(stage)
@@ -140,19 +128,38 @@ func writeManifest(path string, b lab.Build) error {
 	return syncFile(filepath.Dir(path))
 }
 
-// sweep removes staging directories that dead fetches of other builds left.
-func (c *Cache) sweep(except string) {
-	stages, _ := filepath.Glob(filepath.Join(c.Dir, "builds", stagePrefix+"*"))
+// newStage makes the directory that a tree is filled in. Its name is new each time, so
+// that a helper program which outlived a killed fetch cannot write into the next one's.
+func newStage(builds, folder string) (string, error) {
+	if err := os.MkdirAll(builds, 0o755); err != nil {
+		return "", err
+	}
+	stage, err := os.MkdirTemp(builds, stagePrefix+folder+".")
+	if err != nil {
+		return "", err
+	}
+	return stage, os.Chmod(stage, 0o755)
+}
+
+// sweep removes what dead fetches left: of the folder whose lock the caller holds, all of
+// it, a place without a manifest included; of others, staging directories that nobody has
+// the lock of.
+func (c *Cache) sweep(mine string) error {
+	builds := filepath.Join(c.Dir, "builds")
+	stages, _ := filepath.Glob(filepath.Join(builds, stagePrefix+"*"))
 	for _, s := range stages {
 		folder := strings.TrimPrefix(filepath.Base(s), stagePrefix)
-		if folder == except {
-			continue
-		}
-		if unlock, ok, err := c.tryLock(folder); ok && err == nil {
-			os.RemoveAll(s)
+		folder = folder[:max(0, strings.LastIndexByte(folder, '.'))]
+		if folder == mine {
+			if err := os.RemoveAll(s); err != nil {
+				return err
+			}
+		} else if unlock, ok, err := c.tryLock(folder); ok && err == nil {
+			os.RemoveAll(s) // ours only by courtesy
 			unlock()
 		}
 	}
+	return os.RemoveAll(filepath.Join(builds, mine))
 }
 
 func syncTree(root string) error {

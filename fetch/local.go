@@ -46,7 +46,7 @@ func (c *Cache) useDir(ctx context.Context, dir string) (lab.Build, error) {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return lab.Build{}, unwritable(err)
 	}
-	return b, unwritableUnlessNil(writeManifest(filepath.Join(at, manifestName), b))
+	return b, unwritable(writeManifest(filepath.Join(at, manifestName), b))
 }
 
 // binaryID returns the ID of a build known by its server binary: a digest over the
@@ -84,7 +84,7 @@ func (c *Cache) useTar(ctx context.Context, spec string) (lab.Build, error) {
 	if err != nil {
 		return lab.Build{}, err
 	}
-	b, err := c.install(ctx, "tar-"+digest[:32], func(stage string) (lab.Build, error) {
+	return c.install(ctx, "tar-"+digest[:32], func(stage string) (lab.Build, error) {
 		file := from
 		if isURL(from) {
 			file = filepath.Join(stage, "download")
@@ -120,8 +120,6 @@ func (c *Cache) useTar(ctx context.Context, spec string) (lab.Build, error) {
 		b.ID = digest
 		return b, nil
 	})
-	b.Name = "tar:" + spec
-	return b, err
 }
 
 // parseTar splits FILE-or-URL#sha256=HEX; a FILE becomes absolute.

@@ -53,10 +53,14 @@ func (c *Cache) tryLock(name string) (unlock func(), ok bool, err error) {
 	return func() { f.Close() }, true, nil
 }
 
-// unwritable says what to do about a cache that cannot be written to.
+// unwritable says what was being done when the cache could not be written to, and what to
+// do about it; nil stays nil.
 func unwritable(err error) error {
-	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EROFS) {
-		return fmt.Errorf("write to the cache: %w; choose another cache directory (XDG_CACHE_HOME)", err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrPermission), errors.Is(err, unix.EROFS), errors.Is(err, unix.ENOTDIR):
+		return fmt.Errorf("write to the cache: %w; choose another cache directory", err)
 	}
 	return fmt.Errorf("write to the cache: %w", err)
 }

