@@ -23,6 +23,7 @@ type LevelPlan struct {
 	Level  Level         `json:"level"`
 	Group  Group         `json:"group"`
 	Read   bool          `json:"read"`     // slices end by time; otherwise after Ops operations
+	Warm   bool          `json:"warm"`     // run once per block for its effect, never measured
 	Ops    int64         `json:"ops"`      // per slice over all clients; 0 for Read
 	Slice  time.Duration `json:"slice_ns"` // measured length of a Read slice; expected length of another
 	Slices int           `json:"slices"`   // per variant and block, even

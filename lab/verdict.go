@@ -1,5 +1,7 @@
 package lab
 
+import "time"
+
 // Verdict is what a comparison of a candidate with the base says.
 type Verdict string
 
@@ -56,12 +58,22 @@ type Failure struct {
 	Err   string `json:"err"`
 }
 
+// Event is something that happened during a run and is no result: a server died, a block
+// was resumed.
+type Event struct {
+	At      time.Time `json:"at"`
+	Block   int       `json:"block"`   // −1: of no block
+	Variant Variant   `json:"variant"` // zero: of no variant
+	Text    string    `json:"text"`
+}
+
 // Summary is everything that a report shows of one run.
 type Summary struct {
 	Run         Run          `json:"run"`
 	Comparisons []Comparison `json:"comparisons"`
 	Cells       []CellMean   `json:"cells"`
 	Failures    []Failure    `json:"failures,omitempty"`
+	Events      []Event      `json:"events,omitempty"`
 	Footnotes   []string     `json:"footnotes,omitempty"` // differences and doubts that hold for the whole run
 }
 

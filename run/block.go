@@ -28,10 +28,19 @@ type blockRun struct {
 	added    []lab.Slice
 }
 
-// write is a number of operations of a level's writes that a server has executed.
+// write is what a server has executed of a level, for what it left.
 type write struct {
 	plan lab.LevelPlan
 	ops  int64
+}
+
+// spec runs the write unmeasured.
+func (w write) spec() Spec {
+	whole := w.plan.Slice * time.Duration(w.plan.Slices)
+	if w.plan.Read {
+		return Spec{Duration: whole, Timeout: whole + 10*slack}
+	}
+	return Spec{Ops: w.ops, Timeout: 10*whole + 10*slack}
 }
 
 // complete reports whether every slice of the block is stored.
@@ -109,9 +118,6 @@ func (b *blockRun) sides(ctx context.Context) error {
 		}
 		if err := b.c.Store.SetSide(ctx, b.run.ID, v, side); err != nil {
 			return err
-		}
-		if b.run.Sides == nil {
-			b.run.Sides = map[string]*lab.Side{}
 		}
 		b.run.Sides[v.String()] = &side
 	}
@@ -212,7 +218,7 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 	sessions[v] = sess
 	spec := Spec{Seq: lp.Slices, Duration: b.run.Plan.Warm, Timeout: b.run.Plan.Warm + slack}
 	if !lp.Read {
-		spec = Spec{Ops: b.measured(v, turns) * lp.Ops, Timeout: 10*slack + lp.Slice*time.Duration(lp.Slices)*10}
+		spec = write{lp, b.measured(v, turns) * lp.Ops}.spec()
 	}
 	if spec.Ops == 0 && spec.Duration == 0 {
 		return nil
@@ -311,16 +317,18 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	} else {
 		spec.Ops = lp.Ops
 	}
-	var usage func() lab.Usage
+	var usage func() (lab.Usage, error)
 	var failed error
 	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID()) })
 	if err != nil {
 		return err
 	}
-	if failed != nil || usage == nil {
-		return fmt.Errorf("read the usage of the server: %w", failed)
+	if usage == nil {
+		return errors.Join(errors.New("the client did not say when it began to measure"), failed)
 	}
-	sl.Usage = usage()
+	if sl.Usage, err = usage(); err != nil {
+		return err
+	}
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
 	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
@@ -384,7 +392,7 @@ func (b *blockRun) replay(ctx context.Context, v lab.Variant, w write) {
 		var sess Session
 		if sess, err = b.open(ctx, v, s, Work{Level: w.plan.Level, Seed: b.run.Plan.Seed, Block: b.block}); err == nil {
 			defer sess.Close()
-			_, err = b.slice(ctx, v, sess, Spec{Ops: w.ops, Timeout: 10*slack + 10*w.plan.Slice*time.Duration(w.plan.Slices)}, func() {})
+			_, err = b.slice(ctx, v, sess, w.spec(), func() {})
 		}
 	}
 	if err != nil && context.Cause(ctx) == nil {

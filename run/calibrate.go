@@ -67,6 +67,9 @@ func (c *Conductor) try(ctx context.Context, p lab.Plan, v lab.Variant, s Server
 // fit chooses slices for a level that reaches rate operations per second.
 func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
 	clients := float64(lp.Level.Clients)
+	if lp.Warm {
+		lp.Slice, lp.Slices = p.Slice, p.Slices
+	}
 	if !lp.Read {
 		lp.Slice, lp.Slices = writeFactor*p.Slice, even(p.Slices/writeFactor)
 		if lp.Ops == 0 {

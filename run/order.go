@@ -14,7 +14,7 @@ type leg struct {
 	plan   lab.LevelPlan
 	sets   [][]lab.Variant // sets of variants that are interleaved together, base first in each
 	turns  []lab.SliceKey  // in the order of execution, set after set
-	replay []lab.Variant   // variants that execute the level's writes unmeasured
+	replay []lab.Variant   // variants that execute the level unmeasured, for what it leaves
 }
 
 // Open tells whether a candidate still needs blocks at a level.
@@ -27,6 +27,10 @@ type Open func(lab.Level, lab.Variant) bool
 func legs(run lab.Run, block int, open Open) []leg {
 	var out []leg
 	for _, lp := range run.Levels {
+		if lp.Warm {
+			out = append(out, leg{plan: lp})
+			continue
+		}
 		base := run.Variants[0]
 		var candidates []lab.Variant
 		for _, v := range run.Variants[1:] {
@@ -61,13 +65,14 @@ func legs(run lab.Run, block int, open Open) []leg {
 	return withReplays(run, out)
 }
 
-// withReplays fills in which variants have to repeat a level's writes: those that are
-// not measured there but are at a later level of the same workload. Legs with nothing to
+// withReplays fills in which variants have to repeat a level's writes, or run a level
+// that warms up: those that are not measured there but are at a later level of the same
+// workload. Legs with nothing to
 // do are dropped.
 func withReplays(run lab.Run, all []leg) []leg {
 	var out []leg
 	for i, l := range all {
-		if !l.plan.Read {
+		if !l.plan.Read || l.plan.Warm {
 			for _, v := range run.Variants {
 				if !l.has(v) && neededLater(all[i+1:], l.plan.Level.Step.Workload, v) {
 					l.replay = append(l.replay, v)

@@ -109,6 +109,24 @@ func TestSetsOfManyVariants(t *testing.T) {
 	}
 }
 
+// A level that warms up is run by every variant that a later level of its workload needs,
+// and is not measured.
+func TestWarmLevel(t *testing.T) {
+	warm := level("warm", true, 2)
+	warm.Warm = true
+	run := testRun(4, []lab.LevelPlan{warm, level("r", true, 2)}, "a", "b", "c")
+	ls := legs(run, 0, func(_ lab.Level, v lab.Variant) bool { return v != run.Variants[2] })
+	if len(ls) != 2 || len(ls[0].turns) != 0 {
+		t.Fatalf("legs %+v; want warm without turns, and r", ls)
+	}
+	if d := cmp.Diff(run.Variants[:2], ls[0].replay); d != "" {
+		t.Errorf("variants warmed up (-want +got):\n%s", d)
+	}
+	if ls := legs(run, 0, func(lab.Level, lab.Variant) bool { return false }); len(ls) != 0 {
+		t.Errorf("nothing is open and there are legs %+v", ls)
+	}
+}
+
 // A write level whose verdict is in is repeated unmeasured while a later level of the
 // workload still needs the data it leaves.
 func TestReplay(t *testing.T) {

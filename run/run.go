@@ -113,7 +113,7 @@ type Conductor struct {
 	Store  Store
 	// Meter starts reading the usage of a server and the client; the func that it
 	// returns says what was used since.
-	Meter func(server, client int) (func() lab.Usage, error)
+	Meter func(server, client int) (func() (lab.Usage, error), error)
 	// Judge returns every comparison of the run so far.
 	Judge  func(run lab.Run, slices []lab.Slice) ([]lab.Comparison, error)
 	Events Events
@@ -133,6 +133,9 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 	slices, err := c.Store.Slices(ctx, r.ID)
 	if err != nil {
 		return err
+	}
+	if r.Sides == nil {
+		r.Sides = map[string]*lab.Side{}
 	}
 	began := time.Now()
 	var spent time.Duration
@@ -193,7 +196,7 @@ func (c *Conductor) open(r lab.Run, slices []lab.Slice) (Open, int, error) {
 	n := 0
 	for _, l := range r.Levels {
 		for _, v := range candidates(r) {
-			if !done[key{l.Level, v}] {
+			if !l.Warm && !done[key{l.Level, v}] {
 				n++
 			}
 		}
