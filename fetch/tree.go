@@ -145,7 +145,13 @@ func usedDirs(b lab.Build, libs []string) ([]string, error) {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(libs), func(d string) bool { return !used[d] }), nil
+	var out []string
+	for _, d := range libs {
+		if used[d] {
+			out = append(out, d)
+		}
+	}
+	return out, nil
 }
 
 func shareDirs(base string) []string {
@@ -270,7 +276,7 @@ func relink(root string) error {
 		if err != nil || !filepath.IsAbs(target) {
 			return err
 		}
-		rel, err := filepath.Rel(filepath.Dir(p), filepath.Join(root, target))
+		rel, err := filepath.Rel(filepath.Dir(p), filepath.Join(root, filepath.Clean(target)))
 		if err != nil {
 			return err
 		}
