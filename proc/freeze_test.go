@@ -65,9 +65,7 @@ func TestFreeze(t *testing.T) {
 				if err := p.Thaw(); err != nil {
 					t.Fatal(err)
 				}
-				if used := cpuDuring(t, p.PID(), 20*time.Millisecond); used == 0 {
-					t.Error("used no CPU after Thaw")
-				}
+				eventually(t, "it uses CPU after Thaw", func() bool { return cpuDuring(t, p.PID(), 5*time.Millisecond) > 0 })
 				t.Logf("frozen after %v", took)
 			}
 			if err := p.Freeze(ctx); err != nil {
@@ -149,9 +147,7 @@ func TestFreezerNames(t *testing.T) {
 	if err := p.Freeze(ctx); err != nil {
 		t.Errorf("Freeze when off: %v", err)
 	}
-	if used := cpuDuring(t, p.PID(), 20*time.Millisecond); used == 0 {
-		t.Error("it does not run although freezing is off")
-	}
+	eventually(t, "it runs although asked to freeze", func() bool { return cpuDuring(t, p.PID(), 5*time.Millisecond) > 0 })
 	none := play(t, "spin", Spec{})
 	if err := none.Freeze(ctx); err == nil {
 		t.Error("Freeze without a freezer: no error")

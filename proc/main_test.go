@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
-		select {}
+		forever()
 	case "burn":
 		burn()
 	case "conduct":
@@ -50,7 +50,7 @@ func spin() {
 	}
 	time.Sleep(5 * time.Millisecond)
 	fmt.Println("ready")
-	select {}
+	forever()
 }
 
 // burn uses CPU on a thread that ends, and says how much the process used in all.
@@ -58,17 +58,25 @@ func burn() {
 	done := make(chan bool)
 	go func() {
 		runtime.LockOSThread() // and no unlock: the thread ends
-		for start := time.Now(); time.Since(start) < 60*time.Millisecond; {
+		for used() < 50*time.Millisecond {
 		}
 		close(done)
 	}()
 	<-done
 	time.Sleep(20 * time.Millisecond)
+	fmt.Println(used().Nanoseconds())
+	forever()
+}
+
+// used returns the CPU time of the process as getrusage(2) has it.
+func used() time.Duration {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	fmt.Println(u.Utime.Nano() + u.Stime.Nano())
-	select {}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// forever waits to be killed; select{} would be reported as a deadlock.
+func forever() { time.Sleep(time.Hour) }
 
 // conduct starts a child with a guard, freezes it, and waits to be killed.
 func conduct(args string) {
@@ -83,7 +91,7 @@ func conduct(args string) {
 	time.Sleep(50 * time.Millisecond)
 	check(p.Freeze(context.Background()))
 	fmt.Println(p.PID(), g.cmd.Process.Pid, p.cage.dir)
-	select {}
+	forever()
 }
 
 func check(err error) {
