@@ -308,16 +308,17 @@ func removeCgroup(kind, dir string) error {
 }
 
 // until calls ok until it says so, with pauses of 50 µs that grow to 2 ms: what is waited
-// for takes far less than a millisecond as a rule.
+// for takes far less than a millisecond as a rule. The pauses are system calls because the
+// runtime's timers are no finer than a millisecond when nothing else runs.
 func until(ctx context.Context, ok func() (bool, error)) error {
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 2*time.Millisecond) {
 		if done, err := ok(); done || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		case <-time.After(pause):
 		}
+		ts := unix.NsecToTimespec(int64(pause))
+		unix.Nanosleep(&ts, nil) // a signal may cut it short
 	}
 }
