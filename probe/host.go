@@ -75,7 +75,7 @@ func (r roots) facts(dir string) facts {
 	if m, ok := r.memory(); ok {
 		f.Memory, f.swap, f.used = m.total, m.swap, m.swap-m.swapFree
 	}
-	f.FileSystem = fileSystem(r.text(r.proc, "self/mountinfo"), existing(dir))
+	f.FileSystem = r.mountedType(dir)
 	f.quota, f.limit = r.groupLimits()
 	return f
 }

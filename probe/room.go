@@ -159,6 +159,11 @@ func existing(dir string) string {
 	}
 }
 
+// mountedType returns the type of the file system that holds dir, or will.
+func (r roots) mountedType(dir string) string {
+	return fileSystem(r.text(r.proc, "self/mountinfo"), existing(dir))
+}
+
 // fileSystem returns the type of the file system that holds an absolute path, from
 // /proc/self/mountinfo, proc_pid_mountinfo(5): the longest mount point above it, the
 // last of equal ones, because that one covers the others.

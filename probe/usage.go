@@ -32,10 +32,7 @@ const (
 // pages become dirty, or at once for direct I/O; calls do not contain asynchronous I/O.
 // HostBusy is exact to a tick per CPU, and never under zero.
 func Between(a, b Snapshot) lab.Usage {
-	u := lab.Usage{
-		ServerUser: -1, ServerSystem: -1, ServerRunq: -1, ClientUser: -1, ClientSystem: -1, CtxVoluntary: -1, CtxForced: -1,
-		ReadBytes: -1, WriteBytes: -1, ReadCalls: -1, WriteCalls: -1, MajorFaults: -1, HostBusy: -1, RSS: -1,
-	}
+	u := unread()
 	u.Steal = seconds(diff(a.host.steal, b.host.steal), userHZ)
 	u.ClientUser, u.ClientSystem = cpu(a.client, b.client)
 	u.ServerUser, u.ServerSystem = cpu(a.server, b.server)
@@ -60,6 +57,13 @@ func Between(a, b Snapshot) lab.Usage {
 	u.MajorFaults = diff(a.server.stat.majorFaults, b.server.stat.majorFaults)
 	u.RSS = b.server.rss
 	return u
+}
+
+func unread() lab.Usage {
+	return lab.Usage{
+		ServerUser: -1, ServerSystem: -1, ServerRunq: -1, ClientUser: -1, ClientSystem: -1, CtxVoluntary: -1, CtxForced: -1,
+		ReadBytes: -1, WriteBytes: -1, ReadCalls: -1, WriteCalls: -1, MajorFaults: -1, Steal: -1, HostBusy: -1, RSS: -1,
+	}
 }
 
 // same reports whether two observations are of one process, not of two that had its pid.
