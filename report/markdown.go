@@ -1,0 +1,85 @@
+package report
+
+import (
+	"io"
+	"strings"
+
+	"backslide/lab"
+)
+
+// Markdown writes a summary as GitHub's Markdown: the sections of Text, tables as tables.
+// Options.Width and Color do not matter.
+func Markdown(w io.Writer, s lab.Summary, o Options) error {
+	o, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	p := &printer{w: w}
+	for i, sec := range newView(s, o.Metric).sections(o.View == Full, true) {
+		if sec.table == nil && len(sec.list) == 0 && len(sec.intro) == 0 {
+			continue
+		}
+		if sec.title != "" {
+			p.printf("## %s\n\n", markdown(sec.title))
+		}
+		for j, t := range sec.intro {
+			if i == 0 && j == 0 {
+				p.printf("# %s\n\n", markdown(t))
+				continue
+			}
+			p.printf("%s\n\n", markdown(t))
+		}
+		if sec.table != nil {
+			sec.table.markdown(p)
+		}
+		for _, t := range sec.list {
+			p.printf("- %s\n", strings.ReplaceAll(markdown(strings.TrimSpace(t)), "\n", "<br>"))
+		}
+		if len(sec.list) > 0 {
+			p.line("")
+		}
+	}
+	return p.err
+}
+
+func (t table) markdown(p *printer) {
+	heads := make([]string, len(t.head))
+	rule := make([]string, len(t.head))
+	for i, h := range t.head {
+		heads[i], rule[i] = markdown(h), "---:"
+		if i < t.fixed {
+			rule[i] = ":---"
+		}
+	}
+	p.printf("| %s |\n|%s|\n", strings.Join(heads, " | "), strings.Join(rule, "|"))
+	for _, r := range t.rows {
+		var cells []string
+		for _, c := range r.cells {
+			cells = append(cells, markdown(strings.TrimSpace(strings.Join(strings.Fields(strings.Join(c.parts, " ")), " "))))
+		}
+		if r.cells == nil {
+			cells = append([]string{"**" + markdown(r.heading) + "**"}, make([]string, len(t.head)-1)...)
+		}
+		p.printf("| %s |\n", strings.Join(cells, " | "))
+	}
+	p.line("")
+}
+
+// markdown escapes what would be markup or HTML.
+func markdown(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch r {
+		case '<':
+			b.WriteString("&lt;")
+			continue
+		case '&':
+			b.WriteString("&amp;")
+			continue
+		case '\\', '`', '*', '_', '[', ']', '|', '#', '~', '!':
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,89 @@
+// Package report turns a run's summary into something that people or programs read:
+// text for a terminal, Markdown, CSV, JSON, Go's benchmark format, and one HTML page. It
+// writes to an io.Writer and does nothing else: it judges nothing and reads nothing.
+//
+// Everything that people read is drawn from one arrangement of the summary, view, so that
+// all formats have the same rows in the same order and say the same words. Numbers for
+// people carry scaled units (µs/op); numbers for programs are in lab.Metric.Unit().
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+// Options says how a report looks.
+type Options struct {
+	Metric lab.Metric // what the verdict tables show; empty: lab.QPS
+	Width  int        // columns of the terminal, to which tables are wrapped; 0: no limit
+	Color  bool       // colour verdicts with ANSI escapes, in text only
+	View   string     // Full or Brief; empty: Full
+}
+
+// The views of a report in text and Markdown.
+const (
+	Full  = "full"  // everything
+	Brief = "brief" // sentences, verdict tables, failures and footnotes
+)
+
+// Formats lists the names that Write knows.
+func Formats() []string { return []string{"text", "html", "csv", "json", "markdown", "benchfmt"} }
+
+// Write writes a summary in the format of that name. Options matter to text and Markdown.
+func Write(w io.Writer, format string, s lab.Summary, o Options) error {
+	switch format {
+	case "text":
+		return Text(w, s, o)
+	case "html":
+		return HTML(w, s)
+	case "csv":
+		return CSV(w, s)
+	case "json":
+		return JSON(w, s)
+	case "markdown":
+		return Markdown(w, s, o)
+	case "benchfmt":
+		return Benchfmt(w, s)
+	}
+	return fmt.Errorf("report format %q is unknown%s", format, lab.Suggest(format, Formats()))
+}
+
+// resolve fills in the zero options and checks the others.
+func (o Options) resolve() (Options, error) {
+	if o.Metric == "" {
+		o.Metric = lab.QPS
+	}
+	if o.View == "" {
+		o.View = Full
+	}
+	if !slices.Contains(lab.Metrics(), o.Metric) {
+		var known []string
+		for _, m := range lab.Metrics() {
+			known = append(known, string(m))
+		}
+		return o, fmt.Errorf("metric %q is unknown%s", o.Metric, lab.Suggest(string(o.Metric), known))
+	}
+	if o.View != Full && o.View != Brief {
+		return o, fmt.Errorf("view %q is unknown%s", o.View, lab.Suggest(o.View, []string{Full, Brief}))
+	}
+	return o, nil
+}
+
+// printer writes until the first error, and keeps that.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// line prints a line without blanks at its end.
+func (p *printer) line(s string) { p.printf("%s\n", strings.TrimRight(s, " ")) }

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"backslide/lab"
+)
+
+// section is a part of a report in text or Markdown: any of its parts may be missing.
+type section struct {
+	title string
+	intro []string
+	table *table
+	list  []string
+}
+
+// sections returns the report, in order. With words, verdict tables say verdicts in
+// words behind their marks.
+func (v *view) sections(full, words bool) []section {
+	var f footnotes
+	var out []section
+	whole := superscript(f.add(v.Footnotes...))
+	first := section{intro: []string{v.title()}}
+	for _, c := range v.candidates {
+		first.intro = append(first.intro, v.sentence(c))
+	}
+	switch {
+	case len(v.variants) == 0 || v.steps == 0:
+		first.intro = append(first.intro, "There is nothing to show yet: no level has been run.")
+	case len(v.candidates) == 0:
+		first.intro = append(first.intro, fmt.Sprintf("Only %s was run, so there is nothing to compare it with.", v.name(v.variants[0])))
+	}
+	out = append(out, first)
+	if v.steps > 0 {
+		for _, c := range v.candidates {
+			out = append(out, v.verdicts(c, words, whole, &f))
+		}
+		if len(v.candidates) > 0 {
+			out = append(out, section{intro: []string{v.caveat(), legend()}})
+		}
+	}
+	if full && v.steps > 0 {
+		out = append(out, v.absolute(), v.costs())
+		if len(v.candidates) > 0 {
+			out = append(out, v.seen())
+		}
+	}
+	out = append(out, section{title: "Failures", list: v.failures()})
+	var notes []string
+	for i, n := range f.texts {
+		notes = append(notes, fmt.Sprintf("%s %s", superscript([]int{i + 1}), n))
+	}
+	out = append(out, section{title: "Footnotes", list: notes})
+	if full {
+		out = append(out, section{title: "Builds", list: v.builds()})
+	}
+	return append(out, section{title: "How it was measured", list: v.measured()})
+}
+
+func legend() string {
+	return "▼ regressed  ▲ improved  = equivalent  ▽ △ equivalent, small but real (worse, better)  ? inconclusive  ✗ broken  · not run"
+}
+
+// verdicts returns the table of a candidate: a row per step, a column per number of clients.
+func (v *view) verdicts(candidate lab.Variant, words bool, whole string, f *footnotes) section {
+	sc := scaleOf(v.metric)
+	t := &table{head: append([]string{"step"}, v.clientHeads()...), fixed: 1}
+	for _, g := range v.groups {
+		t.rows = append(t.rows, row{heading: string(g.name)})
+		for _, s := range g.steps {
+			cells := plain("  " + v.step(s))
+			for _, n := range v.clients {
+				e, ok := v.entry(candidate, lab.Level{Step: s, Clients: n}, v.metric)
+				if !ok {
+					cells = append(cells, cell{parts: []string{"", "", ""}})
+					continue
+				}
+				cells = append(cells, v.verdictCell(e, words, f))
+			}
+			t.rows = append(t.rows, row{cells: cells})
+		}
+	}
+	title := fmt.Sprintf("%s, %s / %s [%s interval]%s", sc.relative(), v.name(candidate), v.name(v.Run.Base),
+		share(1-v.plan.Alpha), whole)
+	return section{title: title, table: t}
+}
+
+func (v *view) clientHeads() []string {
+	var out []string
+	for _, n := range v.clients {
+		out = append(out, count(n, "client"))
+	}
+	return out
+}
+
+// verdictCell returns ratio, interval, and mark with footnotes.
+func (v *view) verdictCell(e entry, words bool, f *footnotes) cell {
+	last := e.state.mark()
+	if words {
+		last += " " + v.verdictWord(e)
+	}
+	last += superscript(f.add(e.notes()...))
+	if e.state == broken || e.state == notRun {
+		if !words {
+			last = e.state.mark() + " " + string(e.state) + strings.TrimPrefix(last, e.state.mark())
+		}
+		return cell{parts: []string{none, "", last}, state: e.state}
+	}
+	return cell{parts: []string{ratio(e.comp.LogRatio), ratioSpan(e.comp.Lo, e.comp.Hi), last}, state: e.state}
+}
+
+// verdictWord is the state in words; of an inconclusive one, what it could have shown.
+func (v *view) verdictWord(e entry) string {
+	if e.state == inconclusive && finite(e.comp.MDE) && e.comp.MDE > 0 {
+		return "could see " + size(e.comp.MDE)
+	}
+	return e.state.word()
+}
+
+// absolute returns the values of the metric of all variants.
+func (v *view) absolute() section {
+	sc := scaleOf(v.metric)
+	t := &table{head: append([]string{"step", "variant"}, v.clientHeads()...), fixed: 2}
+	for _, g := range v.groups {
+		t.rows = append(t.rows, row{heading: string(g.name)})
+		for _, s := range g.steps {
+			label := "  " + v.step(s)
+			for _, x := range v.variants {
+				cells := plain(label, v.labelled(x))
+				for _, n := range v.clients {
+					cells = append(cells, v.value(lab.Cell{Variant: x, Step: s, Clients: n}, v.metric))
+				}
+				t.rows = append(t.rows, row{cells: cells})
+				label = ""
+			}
+		}
+	}
+	return section{title: fmt.Sprintf("%s, %s", sc.name, sc.unit), table: t}
+}
+
+// labelled returns a variant's name, and says whether it is the base.
+func (v *view) labelled(x lab.Variant) string {
+	if x == v.Run.Base {
+		return v.name(x) + " (base)"
+	}
+	return v.name(x)
+}
+
+// value returns one cell's absolute value, or why there is none.
+func (v *view) value(c lab.Cell, m lab.Metric) cell {
+	if !v.levels[c.Level()] {
+		return cell{parts: []string{""}}
+	}
+	if mean := v.means[c]; mean != nil {
+		if x, ok := mean.Values[m]; ok && finite(x) {
+			return cell{parts: []string{amount(x * scaleOf(m).factor)}}
+		}
+		return cell{parts: []string{none}}
+	}
+	if len(v.failed[c]) > 0 {
+		return cell{parts: []string{string(broken)}, state: broken}
+	}
+	return cell{parts: []string{string(notRun)}, state: notRun}
+}
+
+// costs returns what an operation cost, with the candidates' values relative to the base's.
+func (v *view) costs() section {
+	metrics := v.costMetrics()
+	head := []string{"step", "clients", "variant"}
+	for _, m := range metrics {
+		sc := scaleOf(m)
+		head = append(head, sc.name+" "+sc.unit)
+	}
+	t := &table{head: append(head, "p50 µs", "p95 µs", "p99 µs", "max µs"), fixed: 3}
+	for _, g := range v.groups {
+		for _, s := range g.steps {
+			for _, n := range v.clients {
+				label := []string{v.step(s), fmt.Sprint(n)}
+				for _, x := range v.variants {
+					c := lab.Cell{Variant: x, Step: s, Clients: n}
+					if v.means[c] == nil {
+						continue
+					}
+					cells := plain(label[0], label[1], v.labelled(x))
+					for _, m := range metrics {
+						cells = append(cells, v.costCell(c, m))
+					}
+					for _, q := range []float64{v.means[c].P50, v.means[c].P95, v.means[c].P99, v.means[c].Max} {
+						cells = append(cells, plain(micros(q))...)
+					}
+					t.rows = append(t.rows, row{cells: cells})
+					label = []string{"", ""}
+				}
+			}
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return section{
+		title: "Costs per operation, and latency",
+		intro: []string{"Behind a candidate's cost: its ratio to the base and its own verdict, ▼ worse or ▲ better. Latency is of all slices together, closed loop."},
+		table: t,
+	}
+}
+
+// costMetrics returns the metrics per operation that any cell has.
+func (v *view) costMetrics() []lab.Metric {
+	var out []lab.Metric
+	for _, m := range lab.Metrics()[1:] {
+		for i := range v.Cells {
+			if _, ok := v.Cells[i].Values[m]; ok {
+				out = append(out, m)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (v *view) costCell(c lab.Cell, m lab.Metric) cell {
+	text := v.value(c, m).parts[0]
+	e, _ := v.entry(c.Variant, c.Level(), m)
+	if c.Variant == v.Run.Base || e.state == notRun || e.state == broken {
+		return cell{parts: []string{text, ""}}
+	}
+	return cell{parts: []string{text, "(" + ratio(e.comp.LogRatio) + " " + e.state.mark() + ")"}, state: e.state}
+}
+
+// seen returns what could have been seen, and the comparisons that are inconclusive.
+func (v *view) seen() section {
+	out := section{title: "What could be seen"}
+	for _, c := range v.candidates {
+		if median, worst, at, ok := v.detectable(c); ok {
+			out.list = append(out.list, fmt.Sprintf("%s: a difference of %s at half of the levels, of %s at all (%s is the hardest), with 90 %% power in %s",
+				v.name(c), size(median), size(worst), v.at(at), count(v.plan.BlocksMax, "block")))
+		} else {
+			out.list = append(out.list, fmt.Sprintf("%s: not known yet; there are too few blocks", v.name(c)))
+		}
+		for _, e := range v.entries(c) {
+			if e.state == inconclusive {
+				out.list = append(out.list, "  ? "+v.unclear(e))
+			}
+		}
+	}
+	return out
+}

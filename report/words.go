@@ -1,0 +1,188 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+// tally counts what became of one candidate's levels.
+type tally struct {
+	total     int // levels of the run
+	by        map[state]int
+	worst     *lab.Comparison // the regression that is largest
+	best      *lab.Comparison // likewise
+	firstNone entry           // the first that is broken or not run
+}
+
+func (v *view) tally(candidate lab.Variant) tally {
+	t := tally{by: map[state]int{}}
+	for _, e := range v.entries(candidate) {
+		t.total++
+		t.by[e.state]++
+		switch e.state {
+		case regressed:
+			t.worst = larger(t.worst, e.comp)
+		case improved:
+			t.best = larger(t.best, e.comp)
+		case broken, notRun:
+			if t.firstNone.why == "" {
+				t.firstNone = e
+			}
+		}
+	}
+	return t
+}
+
+func larger(a, b *lab.Comparison) *lab.Comparison {
+	if a != nil && math.Abs(a.LogRatio) >= math.Abs(b.LogRatio) {
+		return a
+	}
+	return b
+}
+
+// title names the run.
+func (v *view) title() string {
+	name := clean(v.Run.Name)
+	if name == "" {
+		name = "run"
+	}
+	if v.Run.ID == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s, run %d", name, v.Run.ID)
+}
+
+// sentence says in words that can be repeated what became of a candidate.
+func (v *view) sentence(candidate lab.Variant) string {
+	t := v.tally(candidate)
+	subject := fmt.Sprintf("%s against %s", v.name(candidate), v.name(v.Run.Base))
+	if v.metric != lab.QPS {
+		subject += ", " + scaleOf(v.metric).name + " per op"
+	}
+	if t.total == 0 {
+		return subject + ": nothing to compare."
+	}
+	var parts []string
+	if n := t.by[regressed]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d regressed, %s %s", n, t.total, extreme("worst", n), v.said(t.worst)))
+	} else {
+		parts = append(parts, fmt.Sprintf("none of %d regressed", t.total))
+	}
+	if n := t.by[improved]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d improved, %s %s", n, extreme("best", n), v.said(t.best)))
+	}
+	small := t.by[smallWorse] + t.by[smallBetter]
+	if n := t.by[equivalent] + small; n > 0 {
+		within := fmt.Sprintf("%d equivalent within %s", n, share(v.plan.Margin))
+		if small > 0 {
+			within += fmt.Sprintf(" (%d small but real)", small)
+		}
+		parts = append(parts, within)
+	}
+	if n := t.by[inconclusive]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d inconclusive", n))
+	}
+	for _, s := range []state{broken, notRun} {
+		if n := t.by[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return subject + ": " + strings.Join(parts, "; ") + "."
+}
+
+// extreme leaves out "worst" where there is only one.
+func extreme(word string, n int) string {
+	if n == 1 {
+		return "namely"
+	}
+	return word
+}
+
+// said returns a comparison as a sentence has it: point-query at 4 clients −12.3 % [−14.0, −10.5].
+func (v *view) said(c *lab.Comparison) string {
+	s := v.at(c.Level) + " " + percent(c.LogRatio)
+	if finite(c.Lo) && finite(c.Hi) {
+		s += " " + percentSpan(c.Lo, c.Hi)
+	}
+	return s
+}
+
+// caveat says how the verdicts of all tables are to be read.
+func (v *view) caveat() string {
+	return fmt.Sprintf("Intervals hold with %s for each comparison, at whatever block it stopped; equivalent means within ±%s.",
+		share(1-v.plan.Alpha), share(v.plan.Margin))
+}
+
+// unclear says what an inconclusive comparison could have shown.
+func (v *view) unclear(e entry) string {
+	c := e.comp
+	s := fmt.Sprintf("%s: %s", v.at(e.level), percent(c.LogRatio))
+	if finite(c.Lo) && finite(c.Hi) {
+		s += " " + percentSpan(c.Lo, c.Hi)
+	}
+	s += " after " + count(len(c.Blocks), "block")
+	if finite(c.MDE) && c.MDE > 0 {
+		s += fmt.Sprintf("; could see %s in %d", size(c.MDE), v.plan.BlocksMax)
+	}
+	if !c.Done {
+		s += "; open"
+	}
+	if len(c.Notes) > 0 && !finite(c.Lo) {
+		s += "; " + clean(strings.Join(c.Notes, "; "))
+	}
+	return s
+}
+
+// detectable returns the median and the largest smallest-detectable difference of a candidate.
+func (v *view) detectable(candidate lab.Variant) (median, worst float64, at lab.Level, ok bool) {
+	var all []float64
+	for _, e := range v.entries(candidate) {
+		if e.comp == nil || !finite(e.comp.MDE) || e.comp.MDE <= 0 {
+			continue
+		}
+		all = append(all, e.comp.MDE)
+		if e.comp.MDE > worst {
+			worst, at = e.comp.MDE, e.level
+		}
+	}
+	if len(all) == 0 {
+		return 0, 0, at, false
+	}
+	slices.Sort(all)
+	mid := len(all) / 2
+	median = all[mid]
+	if len(all)%2 == 0 {
+		median = (all[mid-1] + all[mid]) / 2
+	}
+	return median, worst, at, true
+}
+
+// footnotes numbers doubts in the order in which tables come to them; the same words have
+// the same number.
+type footnotes struct {
+	texts  []string
+	number map[string]int
+}
+
+// add returns the numbers of notes.
+func (f *footnotes) add(notes ...string) []int {
+	if f.number == nil {
+		f.number = map[string]int{}
+	}
+	var out []int
+	for _, n := range notes {
+		n = clean(n)
+		if f.number[n] == 0 {
+			f.texts = append(f.texts, n)
+			f.number[n] = len(f.texts)
+		}
+		if !slices.Contains(out, f.number[n]) {
+			out = append(out, f.number[n])
+		}
+	}
+	return out
+}
