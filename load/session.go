@@ -1,0 +1,285 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"backslide/lab"
+)
+
+// Work says which operations a session executes.
+type Work struct {
+	Step    string
+	Clients int
+	Seed    uint64
+	Block   int
+}
+
+// Options are how a session drives its connections.
+type Options struct {
+	// Loops is the number of threads that share the connections, each waiting for all of
+	// its own at once. 0: one for each CPU that the process may use if that is a single
+	// one, else one for each connection.
+	Loops int
+}
+
+// Session is an open set of connections, with everything prepared, for one step. Several
+// sessions may be open at once; idle ones use no CPU. Slices run one at a time.
+type Session struct {
+	st      *step
+	work    Work
+	clients []*client
+	sides   []Conn
+	workers []*worker
+	wg      sync.WaitGroup
+
+	base    time.Time // of all stamps
+	cursor  int64     // next operation of fixed work, over all clients
+	typical int64     // nanoseconds an operation took in the last slice
+	broken  error     // why no further slice can run
+}
+
+// client is one connection and the operation that is under way on it. Only its worker
+// touches it while a slice runs.
+type client struct {
+	stream
+	conn Conn
+	fd   int
+	n    int64 // number, from 0
+	ids  []int // prepared statements of the connection, by form
+	buf  []byte
+	args []lab.Arg
+
+	state state
+	next  int64 // number of the next operation, of those that are the client's own
+	due   int64 // stamp at which the next operation of an open loop should start
+	every int64 // nanoseconds between these
+	began int64 // stamp from which the latency of the operation counts
+	sent  int64 // statements of the operation so far
+	rows  int64 // of the operation
+	tally
+}
+
+// tally is what a client did in one slice.
+type tally struct {
+	done, ops, rowsDone int64 // transactions, operations, rows that ended in the measured interval
+	from                int64 // stamp at which the first transaction began that ended after the discarded part
+	last                int64 // stamp at which the last transaction ended
+	tail                int64 // latency of a transaction that ended behind the interval; -1: none
+	tailOps             int64
+	tailRows            int64
+}
+
+type state uint8
+
+const (
+	idle    state = iota // nothing more to do in this slice
+	waiting              // for the time at which an operation is due
+	running              // a statement was sent
+	undoing              // ROLLBACK was sent, then the operation starts again
+)
+
+// Session opens the connections of a step, opens its side sessions, and prepares all
+// statements. On an error nothing stays open.
+func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) (_ *Session, err error) {
+	st, err := p.step(work.Step)
+	if err != nil {
+		return nil, err
+	}
+	if work.Clients < 1 {
+		return nil, fmt.Errorf("step %s: %d clients", work.Step, work.Clients)
+	}
+	s := &Session{st: st, work: work, base: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("step %s: %w", work.Step, err), s.Close())
+		}
+	}()
+	for i, sd := range st.sides {
+		c, err := dial(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("side session %d: %w", i+1, limit(err))
+		}
+		s.sides = append(s.sides, c)
+		if err := runAll(c, sd.open); err != nil {
+			return nil, fmt.Errorf("side session %d: %w", i+1, err)
+		}
+	}
+	if err := s.connect(ctx, dial); err != nil {
+		return nil, err
+	}
+	return s, s.start(o)
+}
+
+// connect opens and prepares all clients, some at a time.
+func (s *Session) connect(ctx context.Context, dial Dial) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.clients = make([]*client, s.work.Clients)
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(s.work.Clients, 8) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := next.Add(1) - 1
+				if i >= int64(len(s.clients)) {
+					return
+				}
+				c, err := s.open(ctx, i, dial)
+				s.clients[i] = c
+				if err != nil {
+					cancel(fmt.Errorf("client %d of %d: %w", i+1, len(s.clients), limit(err)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// open connects client n; the client is returned for closing even with an error.
+func (s *Session) open(ctx context.Context, n int64, dial Dial) (*client, error) {
+	conn, err := dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c := &client{stream: *newStream(s.st, s.work.Seed, s.work.Block, s.work.Clients), conn: conn, fd: conn.FD(), n: n}
+	c.ids = make([]int, s.st.ids)
+	c.buf = make([]byte, 0, 1024)
+	for i := range s.st.txs {
+		for j := range s.st.txs[i].stmts {
+			if err := c.prepare(&s.st.txs[i].stmts[j]); err != nil {
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+func (c *client) prepare(st *stmt) error {
+	for i := range st.forms {
+		sql := st.formText(i)
+		id, params, err := c.conn.Prepare(sql)
+		if err != nil {
+			return fmt.Errorf("prepare %s: %w", quoteShort(sql), err)
+		}
+		want := 0
+		for _, b := range st.binds {
+			want += max(1, int(b.size))
+		}
+		if params != want {
+			return fmt.Errorf("prepare %s: the server sees %d parameters, not %d", quoteShort(sql), params, want)
+		}
+		c.ids[st.first+i] = id
+	}
+	return nil
+}
+
+// coded is an error that carries a server's error number.
+type coded interface{ ErrorCode() int }
+
+// limit marks errors that say that a limit of the server was met.
+func limit(err error) error {
+	var c coded
+	if errors.As(err, &c) {
+		switch c.ErrorCode() {
+		case 1040, 1203, 1226, 1461, 1135:
+			return fmt.Errorf("%w: %w", ErrLimit, err)
+		}
+	}
+	return err
+}
+
+// StatementError is a statement that the server refused.
+type StatementError struct {
+	SQL   string // as text, whatever protocol it was sent by
+	Reply lab.Reply
+}
+
+func (e *StatementError) Error() string {
+	return fmt.Sprintf("%s: error %d (%s): %s", e.SQL, e.Reply.Code, e.Reply.State, e.Reply.Message)
+}
+
+// ErrorCode returns the server's error number.
+func (e *StatementError) ErrorCode() int { return e.Reply.Code }
+
+// exec runs one statement and makes an error of a refusal.
+func exec(c Conn, sql string) (lab.Reply, error) {
+	r, err := c.Query(sql)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", quoteShort(sql), err)
+	}
+	if r.Code != 0 {
+		return r, &StatementError{sql, r}
+	}
+	return r, nil
+}
+
+func runAll(c Conn, statements []string) error {
+	for _, sql := range statements {
+		if _, err := exec(c, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts the workers, which wait for a slice.
+func (s *Session) start(o Options) error {
+	loops := o.Loops
+	if loops <= 0 {
+		loops = len(s.clients)
+		if cpus := affinity(); cpus == 1 {
+			loops = 1
+		}
+	}
+	loops = min(loops, len(s.clients))
+	// A thread that waits in a system call of ours keeps its P; others need some too.
+	if need := loops + 2; runtime.GOMAXPROCS(0) < need {
+		runtime.GOMAXPROCS(need)
+	}
+	for i := range loops {
+		w := &worker{s: s, in: make(chan *slice)}
+		for j := i; j < len(s.clients); j += loops {
+			w.clients = append(w.clients, s.clients[j])
+		}
+		if err := w.init(); err != nil {
+			return err
+		}
+		s.workers = append(s.workers, w)
+		s.wg.Go(w.work)
+	}
+	return nil
+}
+
+// Close ends the side sessions' statements and closes all connections.
+func (s *Session) Close() error {
+	var errs []error
+	for _, w := range s.workers {
+		close(w.in)
+	}
+	s.wg.Wait()
+	for _, w := range s.workers {
+		w.poller.close()
+	}
+	s.workers = nil
+	for i, c := range s.sides {
+		if s.broken == nil && len(s.clients) > 0 {
+			errs = append(errs, runAll(c, s.st.sides[i].close))
+		}
+		c.Close()
+	}
+	s.sides = nil
+	for _, c := range s.clients {
+		if c != nil {
+			c.conn.Close()
+		}
+	}
+	s.clients = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,325 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"backslide/lab"
+)
+
+// patience is how long a worker waits at most before it looks at the stop flag.
+const patience = int64(10 * time.Millisecond)
+
+// worker drives its share of a session's clients from one locked thread.
+type worker struct {
+	s       *Session
+	clients []*client
+	poller  *poller
+	in      chan *slice
+
+	hist    Histogram // of transactions that ended in the measured interval
+	errs    []lab.ErrorCount
+	retries int64
+}
+
+// slice is what the workers of a session share while a slice runs. Stamps are
+// nanoseconds since the session's base.
+type slice struct {
+	timed  bool
+	t0, t1 int64 // the measured interval; of fixed work t1 is the end of time
+	first  int64 // number of the first operation of a timed slice
+
+	next   atomic.Int64 // fixed work: the next operation over all clients
+	end    int64        // and the one behind the last
+	static bool         // each client does its own
+
+	stop     atomic.Bool
+	once     sync.Once
+	err      error // why stop was set; read after finished
+	begin    chan struct{}
+	ready    sync.WaitGroup
+	finished sync.WaitGroup
+}
+
+// fail stops the slice for err, unless it was stopped already.
+func (sl *slice) fail(err error) {
+	sl.once.Do(func() {
+		sl.err = err
+		sl.stop.Store(true)
+	})
+}
+
+func (w *worker) init() error {
+	fds := make([]int, len(w.clients))
+	for i, c := range w.clients {
+		fds[i] = c.fd
+	}
+	w.errs = make([]lab.ErrorCount, 0, 16)
+	var err error
+	w.poller, err = newPoller(fds)
+	return err
+}
+
+// work runs slices until there are no more. Between slices it sleeps.
+func (w *worker) work() {
+	lockThread()
+	for sl := range w.in {
+		sl.ready.Done()
+		<-sl.begin
+		w.run(sl)
+		sl.finished.Done()
+	}
+}
+
+func (s *Session) now() int64 { return int64(time.Since(s.base)) }
+
+// run keeps every client busy until the slice ends and the last reply has come.
+func (w *worker) run(sl *slice) {
+	now := w.s.now()
+	active := 0
+	for _, c := range w.clients {
+		if w.advance(c, sl, now) {
+			active++
+		}
+	}
+	for active > 0 && !sl.stop.Load() {
+		ready := w.poller.wait(w.nap(now))
+		for i := range ready {
+			c := w.clients[w.poller.ready(i)]
+			done, r, err := c.conn.Receive()
+			if err != nil {
+				sl.fail(gone(c, err))
+				return
+			}
+			if !done {
+				continue
+			}
+			now = w.s.now()
+			if !w.reply(c, sl, r, now) {
+				active--
+			}
+		}
+		if ready == 0 || len(w.clients) > 1 {
+			now = w.s.now()
+			active -= w.wake(sl, now)
+		}
+	}
+}
+
+// nap returns how long there is nothing to do but wait for replies, in nanoseconds.
+func (w *worker) nap(now int64) int64 {
+	d := patience
+	for _, c := range w.clients {
+		if c.state == waiting {
+			d = min(d, c.due-now)
+		}
+	}
+	return d
+}
+
+// wake starts the operations that have become due, and returns how many clients that
+// waited for one have nothing to do any more.
+func (w *worker) wake(sl *slice, now int64) int {
+	ended := 0
+	for _, c := range w.clients {
+		if c.state == waiting && c.due <= now && !w.advance(c, sl, now) {
+			ended++
+		}
+	}
+	return ended
+}
+
+// advance starts the client's next operation, or lets it wait for its time. It reports
+// whether there is one.
+func (w *worker) advance(c *client, sl *slice, now int64) bool {
+	for !sl.stop.Load() {
+		c.state = idle
+		client, op := c.n, c.next
+		began := now
+		switch {
+		case !sl.timed:
+			g := c.take(sl)
+			if g >= sl.end {
+				return false
+			}
+			client, op = place(g, c.f.vars[varClients])
+		case now >= sl.t1:
+			return false
+		case c.every > 0:
+			if c.due >= sl.t1 {
+				return false
+			}
+			if c.due > now {
+				c.state = waiting
+				return true
+			}
+			began = c.due
+			c.due += c.every
+			c.next++
+		default:
+			c.next++
+		}
+		c.start(client, op)
+		c.began, c.sent, c.rows = began, 0, 0
+		if c.stream.next() {
+			return w.send(c, sl)
+		}
+		now = w.s.now() // the operation has no statement this time
+		w.finish(c, sl, now)
+	}
+	return false
+}
+
+// take returns the number of the next operation of fixed work.
+func (c *client) take(sl *slice) int64 {
+	if !sl.static {
+		return sl.next.Add(1) - 1
+	}
+	g := c.next
+	c.next += c.f.vars[varClients]
+	return g
+}
+
+// send sends the current statement. It reports whether a reply is to be awaited.
+func (w *worker) send(c *client, sl *slice) bool {
+	c.state = running
+	c.sent++
+	var err error
+	if st := c.stmt(); st != nil && st.prepared {
+		c.args = c.bound(c.args[:0])
+		err = c.conn.SendExecute(c.ids[c.form()], c.args)
+	} else {
+		c.buf = c.sql(c.buf[:0])
+		err = c.conn.SendQuery(c.buf)
+	}
+	if err != nil {
+		sl.fail(gone(c, err))
+		return false
+	}
+	return true
+}
+
+// reply handles a whole reply, at stamp now: it sends what comes next. It reports whether
+// the client is still busy.
+func (w *worker) reply(c *client, sl *slice, r lab.Reply, now int64) bool {
+	if c.state == idle || c.state == waiting {
+		sl.fail(fmt.Errorf("client %d: a reply that nothing had asked for: %d %s", c.n, r.Code, r.Message))
+		return false
+	}
+	if c.state == undoing {
+		if r.Code != 0 {
+			sl.fail(&StatementError{"ROLLBACK", r})
+			return false
+		}
+		c.rewind()
+		c.sent, c.rows = 0, 0
+		return c.stream.next() && w.send(c, sl)
+	}
+	if r.Code != 0 {
+		if again, ok := w.refused(c, sl, r, now); again || !ok {
+			return ok
+		}
+	}
+	c.rows += r.Rows
+	if c.stream.next() {
+		return w.send(c, sl)
+	}
+	w.finish(c, sl, now)
+	return w.advance(c, sl, now)
+}
+
+// refused handles a server's error. again: the statement or transaction is tried again;
+// ok: the slice goes on.
+func (w *worker) refused(c *client, sl *slice, r lab.Reply, now int64) (again, ok bool) {
+	counts := now >= sl.t0 && now <= sl.t1
+	if counts {
+		w.count(r.Code)
+	}
+	if contains(c.st.ignore, r.Code) {
+		return false, true
+	}
+	if !contains(c.st.retry, r.Code) {
+		sl.fail(fmt.Errorf("client %d: %w", c.n, &StatementError{string(c.sql(nil)), r}))
+		return false, false
+	}
+	if counts {
+		w.retries++
+	}
+	if !c.tx.begin {
+		c.sent--
+		return true, w.send(c, sl)
+	}
+	c.state = undoing
+	if err := c.conn.SendQuery(append(c.buf[:0], "ROLLBACK"...)); err != nil {
+		sl.fail(gone(c, err))
+		return true, false
+	}
+	return true, true
+}
+
+func (w *worker) count(code int) {
+	for i := range w.errs {
+		if w.errs[i].Code == code {
+			w.errs[i].Count++
+			return
+		}
+	}
+	w.errs = append(w.errs, lab.ErrorCount{Code: code, Count: 1})
+}
+
+// finish counts a transaction that ended at stamp now.
+func (w *worker) finish(c *client, sl *slice, now int64) {
+	if now < sl.t0 {
+		return
+	}
+	if c.from < 0 {
+		c.from = c.began
+	}
+	c.last = now
+	ops := c.counted(c.sent)
+	if now > sl.t1 {
+		c.tail, c.tailOps, c.tailRows = now-c.began, ops, c.rows
+		return
+	}
+	c.done++
+	c.ops += ops
+	c.rowsDone += c.rows
+	w.hist.add(now - c.began)
+}
+
+// reset prepares a worker for a slice that starts at stamp start.
+func (w *worker) reset(sl *slice, start int64) {
+	w.hist.Reset()
+	w.errs = w.errs[:0]
+	w.retries = 0
+	for _, c := range w.clients {
+		c.tally = tally{from: -1, last: start, tail: -1}
+		c.state, c.next = idle, sl.first
+		if !sl.timed && sl.static {
+			// The first operation from where the last slice ended that is this client's.
+			clients := c.f.vars[varClients]
+			g := sl.next.Load()
+			c.next = g + mod(c.n-g, clients)
+		}
+	}
+}
+
+// gone says that a connection broke, and marks it as ErrGone when the other side ended it.
+func gone(c *client, err error) error {
+	what := fmt.Sprintf("client %d: %s", c.n, quoteShort(string(c.sql(nil))))
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, end) {
+			return fmt.Errorf("%s: %w: %w", what, ErrGone, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+const endOfTime = math.MaxInt64
