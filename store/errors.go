@@ -31,6 +31,9 @@ func plain(err error) error {
 	if !errors.As(err, &se) {
 		return err
 	}
+	if se.Code() == sqlite3.SQLITE_IOERR_WRITE {
+		return fmt.Errorf("a write was refused: a quota or a limit on file sizes is reached, or the disk is failing: %w", err)
+	}
 	switch se.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", ErrDiskFull, err)
