@@ -62,9 +62,14 @@ type judge struct {
 }
 
 func (t *Tally) judge(run lab.Run, b *stat.Boundaries) (*judge, error) {
-	j := &judge{Tally: t, run: run, plan: run.Plan.WithDefaults(), levels: run.Levels, bounds: b}
+	j := &judge{Tally: t, run: run, plan: run.Plan.WithDefaults(), bounds: b}
 	if err := j.plan.Check(); err != nil {
 		return nil, fmt.Errorf("compare run %d: %w", run.ID, err)
+	}
+	for _, l := range run.Levels {
+		if !l.Warm {
+			j.levels = append(j.levels, l)
+		}
 	}
 	based := false
 	for _, v := range run.Variants {

@@ -1,3 +1,183 @@
 package compare
 
-func (j *judge) footnotes() []string { return nil }
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+const (
+	stolen   = 0.05 // share of a slice's CPU time that the hypervisor took, from which on it is counted
+	mostSeen = 5    // names in a list before the rest is counted
+)
+
+// footnotes returns differences and doubts that hold for the whole run: first what makes
+// numbers missing, then what makes the sides unlike, then what disturbed them.
+func (j *judge) footnotes() []string {
+	out := j.broken()
+	base := j.run.Sides[j.run.Base.String()]
+	for _, v := range j.candidates {
+		out = append(out, sideNotes(v, base, j.run.Sides[v.String()])...)
+	}
+	for _, v := range j.run.Variants {
+		if s := j.run.Sides[v.String()]; s != nil && len(s.Ignored) > 0 {
+			out = append(out, fmt.Sprintf("%s: options that had no effect: %s", v, strings.Join(s.Ignored, "; ")))
+		}
+	}
+	out = append(out, j.resumed()...)
+	out = append(out, j.steal()...)
+	return append(out, j.serverErrors()...)
+}
+
+// broken says at which levels nothing can be compared since the base has nothing there.
+func (j *judge) broken() []string {
+	var levels []string
+	why := ""
+	for _, l := range j.levels {
+		c := j.of(j.run.Base, l.Level)
+		if len(c.good) > 0 {
+			continue
+		}
+		if len(c.failed) == 0 && !j.tried(l.Level) {
+			continue // not its turn yet
+		}
+		levels = append(levels, l.Level.String())
+		if why == "" && len(c.failed) > 0 {
+			why = ": " + c.failed[0].reason
+		}
+	}
+	switch {
+	case len(levels) == 0:
+		return nil
+	case len(levels) == len(j.levels):
+		return []string{fmt.Sprintf("the base %s broke at every level, so nothing can be compared%s", j.run.Base, why)}
+	}
+	return []string{fmt.Sprintf("the base %s broke at %s, where nothing can be compared%s", j.run.Base, list(levels), why)}
+}
+
+// tried reports whether any candidate has slices at a level.
+func (j *judge) tried(l lab.Level) bool {
+	return slices.ContainsFunc(j.candidates, func(v lab.Variant) bool { return j.of(v, l).block >= 0 })
+}
+
+// sideNotes returns what is unlike between a candidate and the base besides what was
+// asked for.
+func sideNotes(v lab.Variant, base, cand *lab.Side) []string {
+	if base == nil || cand == nil {
+		return nil
+	}
+	var out []string
+	if note := settingsNote(v.String(), base, cand); note != "" {
+		out = append(out, note)
+	}
+	if base.Build.Flags != cand.Build.Flags {
+		out = append(out, fmt.Sprintf("%s was compiled otherwise than the base: %s; the base: %s", v, orUnknown(cand.Build.Flags), orUnknown(base.Build.Flags)))
+	}
+	if base.Build.ID == cand.Build.ID && v.Copy == 0 && base.Engine == cand.Engine && noEffect(base, cand) {
+		out = append(out, fmt.Sprintf("%s is the same as the base: the options in which it differs had no effect", v))
+	}
+	return out
+}
+
+func orUnknown(flags string) string {
+	if flags == "" {
+		return "flags unknown"
+	}
+	return flags
+}
+
+// noEffect reports whether configs differ, and only in options that one side ignored.
+func noEffect(base, cand *lab.Side) bool {
+	if base.Config.Preload != cand.Config.Preload || !slices.Equal(base.Config.Launcher, cand.Config.Launcher) || !slices.Equal(base.Config.Env, cand.Config.Env) {
+		return false
+	}
+	differ := asked(base, cand)
+	for _, ignored := range slices.Concat(base.Ignored, cand.Ignored) {
+		name := strings.FieldsFunc(ignored, func(r rune) bool { return strings.ContainsRune(" ,=:", r) })
+		if len(name) > 0 {
+			delete(differ, lab.NormalName(strings.TrimLeft(name[0], "-")))
+		}
+	}
+	return len(differ) == 0 && len(asked(base, cand)) > 0
+}
+
+// resumed names the blocks in which servers were restarted more than once.
+func (j *judge) resumed() []string {
+	restarts := map[int32]map[int32]bool{}
+	for _, c := range j.byCell {
+		for _, o := range c.good {
+			if restarts[o.block] == nil {
+				restarts[o.block] = map[int32]bool{}
+			}
+			restarts[o.block][o.restart] = true
+		}
+	}
+	var torn []string
+	for _, b := range slices.Sorted(maps.Keys(restarts)) {
+		if len(restarts[b]) > 1 {
+			torn = append(torn, fmt.Sprint(b))
+		}
+	}
+	if len(torn) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the run was resumed in the middle of block %s: its slices are not all of one start of the servers", list(torn))}
+}
+
+// steal says how many slices lost CPU time to the hypervisor, per variant if any did.
+func (j *judge) steal() []string {
+	cpus := float64(max(1, j.run.Host.CPUs))
+	hit, all := 0, 0
+	var parts []string
+	for _, v := range j.run.Variants {
+		h, n := 0, 0
+		for _, l := range j.levels {
+			for _, o := range j.of(v, l.Level).good {
+				n++
+				if o.steal > stolen*cpus*o.wall {
+					h++
+				}
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.0f %%", v, 100*float64(h)/float64(n)))
+		}
+		hit, all = hit+h, all+n
+	}
+	if hit == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the hypervisor took more than %.0f %% of the CPU time in %d of %d slices: %s", 100*stolen, hit, all, strings.Join(parts, ", "))}
+}
+
+// serverErrors sums up the errors with which servers answered, per variant.
+func (j *judge) serverErrors() []string {
+	var out []string
+	for _, v := range j.run.Variants {
+		codes := map[int]int64{}
+		for _, l := range j.levels {
+			for code, n := range j.of(v, l.Level).errors {
+				codes[code] += n
+			}
+		}
+		var parts []string
+		for _, code := range slices.Sorted(maps.Keys(codes)) {
+			parts = append(parts, fmt.Sprintf("%d × error %d", codes[code], code))
+		}
+		if len(parts) > 0 {
+			out = append(out, fmt.Sprintf("%s answered with errors: %s", v, list(parts)))
+		}
+	}
+	return out
+}
+
+// list joins names, counting those after the first few.
+func list(names []string) string {
+	if len(names) > mostSeen {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostSeen], ", "), len(names)-mostSeen)
+	}
+	return strings.Join(names, ", ")
+}

@@ -18,7 +18,6 @@ func Counts(s lab.Slice) bool {
 // value is ready. It is not safe for use by several goroutines at once.
 type Tally struct {
 	byCell  map[lab.Cell]*cell
-	order   []lab.Cell // as first seen; only for walking over all, sorted where it shows
 	settled bool
 }
 
@@ -69,7 +68,6 @@ func (t *Tally) Add(s lab.Slice) {
 		}
 		c = &cell{errors: map[int]int64{}}
 		t.byCell[s.Cell] = c
-		t.order = append(t.order, s.Cell)
 	}
 	t.settled = false
 	c.block = max(c.block, s.Block)

@@ -28,15 +28,15 @@ func TestBoundaryReference(t *testing.T) {
 	}
 }
 
-// The grid is fine enough: one with three times the cells says the same to
+// The grid is fine enough: one with twice the cells says the same to
 // 0.25 %, after the tenth block to 0.1 %.
 func TestBoundaryConverged(t *testing.T) {
 	for _, r := range []Rule{
-		{Max: 20, First: 4, Alpha: 0.01, Rho: 2},
-		{Max: 40, First: 4, Prior: 8, Alpha: 0.0005, Rho: 2},
+		{Max: 14, First: 4, Alpha: 0.01, Rho: 2},
+		{Max: 14, First: 4, Prior: 8, Alpha: 0.0005, Rho: 2},
 		{Max: 12, First: 3, Prior: 6, Alpha: 0.05, Rho: 1},
 	} {
-		coarse, fine := r.Solve(), r.solve(3)
+		coarse, fine := r.Solve(), r.solve(2)
 		for n := r.First; n <= r.Max; n++ {
 			if a, b := coarse.At(n), fine.At(n); math.Abs(a/b-1) > 2.5e-3 || n > 10 && math.Abs(a/b-1) > 1e-3 {
 				t.Errorf("%+v: c at %d = %.5f, on the finer grid %.5f", r, n, a, b)
@@ -48,14 +48,14 @@ func TestBoundaryConverged(t *testing.T) {
 // Simulated by the public functions, as many null paths cross by each look as the rule
 // spends up to it.
 func TestBoundarySpends(t *testing.T) {
-	paths, tolerance := 20_000, 4.0
+	paths, tolerance := 10_000, 4.0
 	if *long {
 		paths = 1_000_000
 	}
 	for _, r := range []Rule{
 		{Max: 20, First: 4, Alpha: 0.05, Rho: 2},
 		{Max: 20, First: 4, Prior: 8, Alpha: 0.01, Rho: 2},
-		{Max: 40, First: 4, Prior: 3, Alpha: 0.05, Rho: 1},
+		{Max: 15, First: 4, Prior: 3, Alpha: 0.05, Rho: 1},
 	} {
 		b := r.Solve()
 		crossed := make([]float64, r.Max+1) // first crossings by look

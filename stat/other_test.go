@@ -13,7 +13,7 @@ import (
 // The e-value pays 1 on average when nothing differs: its integral over Student's t, with
 // t = √ν·tan θ and density of θ proportional to cos^(ν−1) θ, is 1.
 func TestEValuePaysOne(t *testing.T) {
-	const steps = 4000
+	const steps = 1000
 	for _, n := range []int{2, 4, 11} {
 		for _, prior := range []int{0, 6} {
 			for _, g := range []float64{0.1, 1, 4} {
@@ -26,7 +26,7 @@ func TestEValuePaysOne(t *testing.T) {
 					sum += density * EValue(e, g)
 					all += density
 				}
-				equal(t, "mean E", sum/all, 1, 1e-4)
+				equal(t, "mean E", sum/all, 1, 1e-3)
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func TestEValueEdges(t *testing.T) {
 // Stopping whenever one likes, evidence of 1/alpha comes with probability alpha at most;
 // measured before: 0.3–0.4 % at 1 %. The symmetry audit holds for a skew-free heavy tail.
 func TestAnytimeFalseAlarms(t *testing.T) {
-	paths := 10_000
+	paths := 3_000
 	if *long {
 		paths = 200_000
 	}
@@ -76,10 +76,10 @@ func TestAnytimeFalseAlarms(t *testing.T) {
 	})
 	e, s := float64(byE)/float64(paths), float64(bySymmetry)/float64(paths)
 	t.Logf("of %d null paths of 40: e-value %.3f %%, symmetry %.4f %%", paths, 100*e, 100*s)
-	if e > 0.006 || e < 0.001 {
+	if e > 0.007 || e < 0.0005 {
 		t.Errorf("e-value: %.4f false alarms, want 0.003 to 0.004", e)
 	}
-	if s > 0.003 {
+	if s > 0.004 {
 		t.Errorf("symmetry: %.4f false alarms", s)
 	}
 }

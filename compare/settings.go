@@ -1,0 +1,267 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+// known is a server variable that is known to change what is measured, so that a
+// difference in it that nobody asked for is named.
+type known struct {
+	names  []string // the same thing by other servers' names; values in the first's terms
+	binlog bool     // matters only where a binary log is written
+}
+
+// knownVariables lists what footnotes name, in their order. All other variables that
+// differ are counted.
+func knownVariables() []known {
+	var out []known
+	for _, names := range []string{
+		"log_bin", // MySQL 8.0 and later write a binary log unless told not to, MariaDB does not
+		"innodb_flush_log_at_trx_commit",
+		"innodb_flush_method",
+		"innodb_doublewrite",
+		"innodb_use_native_aio",
+		"innodb_buffer_pool_size",
+		"innodb_log_file_size innodb_redo_log_capacity",
+		"innodb_log_buffer_size",
+		"innodb_page_size",
+		"innodb_checksum_algorithm",
+		"innodb_compression_default",
+		"innodb_default_row_format",
+		"innodb_adaptive_hash_index",
+		"innodb_change_buffering",
+		"innodb_snapshot_isolation",
+		"innodb_purge_threads",
+		"innodb_io_capacity",
+		"innodb_io_capacity_max",
+		"innodb_flush_neighbors",
+		"innodb_max_dirty_pages_pct",
+		"innodb_spin_wait_delay",
+		"innodb_sync_spin_loops",
+		"innodb_thread_concurrency",
+		"innodb_autoinc_lock_mode",
+		"innodb_stats_persistent",
+		"innodb_encrypt_tables",
+		"transaction_isolation tx_isolation",
+		"autocommit",
+		"performance_schema",
+		"userstat",
+		"query_cache_type",
+		"query_cache_size",
+		"thread_handling",
+		"thread_cache_size",
+		"table_open_cache",
+		"key_buffer_size",
+		"aria_pagecache_buffer_size",
+		"character_set_server",
+		"collation_server",
+		"sql_mode",
+		"optimizer_switch",
+		"join_buffer_size",
+		"sort_buffer_size",
+		"read_rnd_buffer_size",
+		"tmp_table_size",
+		"internal_tmp_mem_storage_engine",
+		"general_log",
+		"slow_query_log",
+		"large_pages",
+	} {
+		out = append(out, known{names: strings.Fields(names)})
+	}
+	for _, name := range []string{"sync_binlog", "gtid_mode", "binlog_format", "binlog_row_image", "log_slave_updates log_replica_updates", "binlog_checksum"} {
+		out = append(out, known{names: strings.Fields(name), binlog: true})
+	}
+	return out
+}
+
+// ownVariables lists variables that differ between any two servers of one run, or say
+// what the build's name says already. They are not counted.
+func ownVariables() []string {
+	return []string{
+		"admin_port", "aria_log_dir_path", "basedir", "bind_address", "character_sets_dir", "datadir", "error_count", "extra_port", "gtid_binlog_pos",
+		"gtid_binlog_state", "gtid_current_pos", "gtid_executed", "gtid_purged", "gtid_slave_pos", "hostname", "identity", "init_file",
+		"innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_redo_log_archive_dirs", "innodb_temp_tablespaces_dir", "innodb_tmpdir",
+		"innodb_undo_directory", "innodb_version", "insert_id", "last_insert_id", "lc_messages_dir", "license", "log_bin_basename", "log_bin_index",
+		"log_error", "mysqlx_port", "mysqlx_socket", "pid_file", "plugin_dir", "port", "protocol_version", "proxy_user", "pseudo_thread_id",
+		"rand_seed1", "rand_seed2", "relay_log", "relay_log_basename", "relay_log_index", "replica_load_tmpdir", "report_host", "report_port", "server_id", "server_uid",
+		"server_uuid", "slave_load_tmpdir", "socket", "ssl_ca", "ssl_cert", "ssl_key", "statement_id", "timestamp", "tls_version", "tmpdir", "version",
+		"version_comment", "version_compile_machine", "version_compile_os", "version_compile_zlib", "version_malloc_library",
+		"version_source_revision", "version_ssl_library", "wsrep_data_home_dir", "general_log_file", "slow_query_log_file", "innodb_buffer_pool_filename",
+	}
+}
+
+// settingsNote names what differs between two sides' variables though their configs do
+// not say so; "" if nothing does.
+func settingsNote(name string, base, cand *lab.Side) string {
+	a, b := normal(base.Settings), normal(cand.Settings)
+	if len(a) == 0 || len(b) == 0 {
+		return ""
+	}
+	skip := asked(base, cand)
+	for _, n := range ownVariables() {
+		skip[n] = true
+	}
+	binlog := !off(a["log_bin"]) || !off(b["log_bin"])
+	var named []string
+	for _, k := range knownVariables() {
+		av, an := k.value(a)
+		bv, bn := k.value(b)
+		wanted := slices.ContainsFunc(k.names, func(n string) bool { return skip[n] })
+		for _, n := range k.names {
+			skip[n] = true
+		}
+		if wanted || k.binlog && !binlog || same(av, bv) || an == "" && off(bv) || bn == "" && off(av) {
+			continue
+		}
+		named = append(named, difference(an, av, bn, bv))
+	}
+	rest := unlike(a, b, skip)
+	switch {
+	case len(named) == 0 && rest == 0:
+		return ""
+	case len(named) == 0:
+		return fmt.Sprintf("%s differs from the base in %s that nobody asked for, none of them known to matter", name, variables(rest))
+	}
+	note := fmt.Sprintf("%s differs from the base in what nobody asked for: %s", name, strings.Join(named, "; "))
+	if rest > 0 {
+		note += fmt.Sprintf("; and in %s not known to matter", variables(rest))
+	}
+	return note
+}
+
+// value returns the value and name under which a side has the variable; "" for neither.
+func (k known) value(settings map[string]string) (value, name string) {
+	for _, n := range k.names {
+		if v, ok := settings[n]; ok {
+			return v, n
+		}
+	}
+	return "", ""
+}
+
+// difference words one variable of which base and candidate have different values.
+func difference(baseName, base, candName, cand string) string {
+	switch {
+	case candName == "":
+		return fmt.Sprintf("%s unknown to it, %s in the base", baseName, shown(base))
+	case baseName == "":
+		return fmt.Sprintf("%s %s, unknown to the base", candName, shown(cand))
+	case baseName != candName:
+		return fmt.Sprintf("%s %s, %s %s in the base", candName, shown(cand), baseName, shown(base))
+	}
+	return fmt.Sprintf("%s %s, %s in the base", candName, shown(cand), shown(base))
+}
+
+// shown returns a value as a footnote prints it.
+func shown(v string) string {
+	const most = 40
+	switch {
+	case v == "":
+		return "empty"
+	case len(v) > most:
+		return "a long value"
+	}
+	return v
+}
+
+// unlike counts the variables, other than those to skip, that differ or that only one
+// side has.
+func unlike(a, b map[string]string, skip map[string]bool) int {
+	n := 0
+	for name, v := range a {
+		if w, ok := b[name]; !skip[name] && (!ok || !same(v, w)) {
+			n++
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !skip[name] && !ok {
+			n++
+		}
+	}
+	return n
+}
+
+func variables(n int) string {
+	if n == 1 {
+		return "1 variable"
+	}
+	return fmt.Sprintf("%d variables", n)
+}
+
+// asked returns the names of options that the two sides' configs set differently: what
+// differs because of them is what the experiment is about.
+func asked(base, cand *lab.Side) map[string]bool {
+	a, b := set(base), set(cand)
+	out := map[string]bool{}
+	for name, v := range a {
+		if w, ok := b[name]; !ok || !same(v, w) {
+			out[name] = true
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// set returns the values that a side's options give to variables, by variable.
+func set(s *lab.Side) map[string]string {
+	out := map[string]string{}
+	for _, o := range s.Config.For(s.Build.Family) {
+		name, value := lab.NormalName(o.Name), o.Value
+		if o.Bare {
+			value = "ON"
+		}
+		for _, prefix := range []string{"skip_", "disable_", "enable_"} {
+			if rest, ok := strings.CutPrefix(name, prefix); ok && name != "skip_name_resolve" && name != "skip_networking" {
+				name = rest
+				if prefix != "enable_" {
+					value = "OFF"
+				}
+			}
+		}
+		out[name] = value
+		if name == "log_bin" && !off(value) { // the option takes a file name, the variable says ON
+			out[name] = "ON"
+		}
+	}
+	return out
+}
+
+// normal returns settings by normal name.
+func normal(settings map[string]string) map[string]string {
+	out := make(map[string]string, len(settings))
+	for name, v := range settings {
+		out[lab.NormalName(name)] = v
+	}
+	return out
+}
+
+// same reports whether two values of a variable mean the same.
+func same(a, b string) bool { return word(a) == word(b) }
+
+// off reports whether a value is that of something switched off, or not there.
+func off(v string) bool {
+	switch word(v) {
+	case "", "0", "none", "off_permissive":
+		return true
+	}
+	return false
+}
+
+// word returns a value with the ways to say yes and no made one.
+func word(v string) string {
+	switch v = strings.ToLower(strings.TrimSpace(v)); v {
+	case "on", "yes", "true":
+		return "1"
+	case "off", "no", "false":
+		return "0"
+	}
+	return v
+}
