@@ -87,7 +87,7 @@ func TestParseExperimentErrors(t *testing.T) {
 		{"unknown key in a table", "budget =", "budgte =", 27, []string{`unknown key "plan.budgte"`, "did you mean budget?"}},
 		{"unknown key of a config", "preload =", "preloda =", 13, []string{`unknown key "config.preloda"`, "preload"}},
 		{"syntax", `base = "mar`, `base = mar`, 5, nil},
-		{"wrong type", "clients = [1, 4]", `clients = "1"`, 0, []string{"clients"}},
+		{"wrong type", "clients = [1, 4]", `clients = "1"`, 4, []string{`key "clients"`, "slice"}},
 		{"double build", `"mariadb@11.8"]`, `"mariadb@10.5"]`, 2, []string{`"mariadb@10.5" is there twice`}},
 		{"double config", `name = "nops"`, `name = "default"`, 0, []string{`config: "default" is there twice`}},
 		{"undefined base", `base = "mariadb@11.8/nops"`, `base = "mariadb@11.7"`, 5, []string{"no variant", "did you mean mariadb@11.8"}},

@@ -35,7 +35,7 @@ func DecodeTOML(file, text string, v any) error {
 		}
 		return &SyntaxError{File: file, Line: pe.Position.Line, Msg: msg}
 	case err != nil:
-		return &SyntaxError{File: file, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
+		return wrongType(file, err)
 	}
 	if left := md.Undecoded(); len(left) > 0 {
 		key := left[0]
@@ -46,6 +46,18 @@ func DecodeTOML(file, text string, v any) error {
 		}
 	}
 	return nil
+}
+
+// wrongType takes apart the decoder's message about a value of the wrong type, which has
+// the line only in its text: line 7 (last key "a.b"): what is wrong.
+func wrongType(file string, err error) error {
+	e := &SyntaxError{File: file, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
+	var key string
+	if n, _ := fmt.Sscanf(e.Msg, "line %d (last key %q):", &e.Line, &key); n == 2 {
+		_, what, _ := strings.Cut(e.Msg, "): ")
+		e.Msg = fmt.Sprintf("key %q: %s", key, what)
+	}
+	return e
 }
 
 // LineOf returns the line, from 1, on which a dotted key stands in TOML text: the first

@@ -216,6 +216,11 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		return b.lost(ctx, v, fmt.Errorf("connect %d clients for %s: %w", lp.Level.Clients, lp.Level, err))
 	}
 	sessions[v] = sess
+	for _, note := range sess.Notes() {
+		if err := b.event(ctx, v, "%s on %s: %s", lp.Level, v, note); err != nil {
+			return err
+		}
+	}
 	spec := Spec{Seq: lp.Slices, Duration: b.run.Plan.Warm, Timeout: b.run.Plan.Warm + slack}
 	if !lp.Read {
 		spec = write{lp, b.measured(v, turns) * lp.Ops}.spec()

@@ -61,6 +61,8 @@ type Work struct {
 
 // Session is an open set of connections for one level.
 type Session interface {
+	// Notes are doubts about the state that the server was brought to.
+	Notes() []string
 	// Slice runs operations; measuring is called when the discarded part is over.
 	Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error)
 	Close() error

@@ -117,7 +117,8 @@ type simSession struct {
 	w Work
 }
 
-func (x *simSession) Close() error { return nil }
+func (x *simSession) Close() error    { return nil }
+func (x *simSession) Notes() []string { return nil }
 func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error) {
 	l := x.c.lot
 	if err := context.Cause(ctx); err != nil {

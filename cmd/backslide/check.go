@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"backslide/lab"
+	"backslide/probe"
+)
+
+func newCheck(e *env) *cobra.Command {
+	var f experimentFlags
+	cmd := &cobra.Command{
+		Use:   "check [EXPERIMENT.toml]",
+		Short: "Check an experiment and print its plan: cells, blocks, time, memory, disk",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := ""
+			if len(args) > 0 {
+				path = args[0]
+			}
+			x, err := f.experiment(path)
+			if err != nil {
+				return err
+			}
+			s, err := e.setup(cmd.Context(), x)
+			if err != nil {
+				return err
+			}
+			return s.forecast().print(e.stdout, s, probe.Free(e.labDir))
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// forecast is what an experiment will need.
+type forecast struct {
+	cells    int
+	block    time.Duration // one block, about
+	rows     int64         // in the data set of one variant
+	bytes    int64         // of one variant's data set, about
+	disk     int64         // all data sets and one block's clones
+	memory   int64         // of all servers together
+	memories []string      // why
+}
+
+// Rough sizes of a server beside its data and its biggest caches.
+const (
+	serverDisk   = 250 << 20 // system tables, redo and undo logs of a fresh server
+	serverMemory = 250 << 20
+	connMemory   = 1 << 20
+	startTime    = 3 * time.Second // clone, start and stop of one server
+)
+
+func (s *setup) forecast() forecast {
+	var f forecast
+	variants := s.Variants()
+	f.cells = len(variants) * len(s.levels)
+	for _, p := range s.programs[variants[0]] {
+		rows, bytes := p.Estimate()
+		f.rows += rows
+		f.bytes += bytes
+	}
+	n := int64(len(variants))
+	f.disk = 2 * n * (f.bytes + serverDisk)
+	f.block = time.Duration(len(variants)) * startTime
+	perLevel := time.Duration(s.Plan.Slices)*(s.Plan.Slice+s.Plan.Discard) + s.Plan.Warm
+	f.block += time.Duration(f.cells) * perLevel
+	most := 0
+	for _, c := range s.Clients {
+		most = max(most, c)
+	}
+	for _, v := range variants {
+		m := serverMemory + int64(most)*connMemory
+		cfg, _ := s.Config(v.Config)
+		pool := caches(cfg.For(s.builds[v.Build].Family))
+		f.memory += m + pool
+		f.memories = append(f.memories, fmt.Sprintf("%s: caches of %s and about %s", v, size(pool), size(m)))
+	}
+	return f
+}
+
+// caches returns the bytes of the caches that options set, with the servers' defaults
+// for those they leave out.
+func caches(opts []lab.Option) int64 {
+	of := map[string]int64{"innodb_buffer_pool_size": 128 << 20, "key_buffer_size": 128 << 20}
+	for _, o := range opts {
+		switch name := lab.NormalName(o.Name); name {
+		case "innodb_buffer_pool_size", "key_buffer_size", "rocksdb_block_cache_size", "aria_pagecache_buffer_size", "max_heap_table_size":
+			if v, err := lab.ParseBytes(o.Value); err == nil {
+				of[name] = v
+			}
+		}
+	}
+	var sum int64
+	for _, v := range of {
+		sum += v
+	}
+	return sum
+}
+
+func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
+	fmt.Fprintf(w, "%s: %d variants × %d steps × clients %s = %d cells, %s against each other in a block\n",
+		s.Name, len(s.Variants()), len(s.levels)/len(s.Clients), join(s.Clients), f.cells, plural(len(s.Variants()), "server"))
+	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	for i, v := range s.Variants() {
+		role := ""
+		if i == 0 {
+			role = "base"
+		}
+		b := s.builds[v.Build]
+		fmt.Fprintf(t, "  %s\t%s %s\t%s\n", v, b.Family, b.Version, role)
+	}
+	fmt.Fprintf(t, "blocks\tat most %d, about %s each\n", s.Plan.BlocksMax, f.block.Round(time.Second))
+	total := f.block * time.Duration(s.Plan.BlocksMax)
+	if s.Plan.Budget > 0 && s.Plan.Budget < total {
+		fmt.Fprintf(t, "time\tat most %s (the budget), and loading\n", s.Plan.Budget)
+	} else {
+		fmt.Fprintf(t, "time\tat most %s, and loading; decided cells stop earlier\n", total.Round(time.Second))
+	}
+	fmt.Fprintf(t, "data\t%d rows, about %s, for each variant\n", f.rows, size(f.bytes))
+	fmt.Fprintf(t, "memory\tabout %s of %s free\n", size(f.memory), size(free.Memory))
+	fmt.Fprintf(t, "disk\tabout %s of %s free\n", size(f.disk), size(free.Disk))
+	fmt.Fprintf(t, "placement\t%s\n", s.Plan.Placement)
+	fmt.Fprintf(t, "rules\tfalse alarm %g%% per test, margin %g%%, seed %d\n", 100*s.Plan.Alpha, 100*s.Plan.Margin, s.Plan.Seed)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	limit := s.Plan.Memory
+	if limit == 0 {
+		limit = free.Memory * 7 / 10
+	}
+	if free.Memory > 0 && f.memory > limit {
+		fmt.Fprintf(w, "warning: the servers need about %s together, and should use at most %s, or paging will be measured; make caches smaller or compare fewer variants\n", size(f.memory), size(limit))
+		for _, m := range f.memories {
+			fmt.Fprintf(w, "  %s\n", m)
+		}
+	}
+	if free.Disk > 0 && f.disk > free.Disk {
+		fmt.Fprintf(w, "warning: the lab needs about %s on its disk, %s are free\n", size(f.disk), size(free.Disk))
+	}
+	return nil
+}
+
+func join(ns []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(ns), " ", ","), "[]") }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// size prints bytes with a binary unit.
+func size(b int64) string {
+	if b < 1<<20 {
+		return fmt.Sprintf("%d KiB", (b+1023)>>10)
+	}
+	if b < 10<<30 {
+		return fmt.Sprintf("%d MiB", b>>20)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30))
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"backslide/lab"
+	"backslide/load"
+	"backslide/server"
+	"backslide/wire"
+)
+
+// The client child is this program again, started with this verb and with this variable
+// set, so that a test binary knows what it is.
+const (
+	clientVerb    = "generate-load"
+	clientEnvName = "BACKSLIDE_CLIENT"
+	clientEnv     = clientEnvName + "=1"
+)
+
+func newClient(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:    clientVerb,
+		Short:  "Generate load as a conductor on standard input says",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// The parent decides when to stop; a Ctrl-C reaches it, not us.
+			return newGenerator(e.stdout).serve(context.WithoutCancel(cmd.Context()), e.stdin)
+		},
+	}
+}
+
+// generator is the client child: programs that were bound, sessions that are open.
+type generator struct {
+	mu       sync.Mutex // guards everything below, and writing
+	out      *json.Encoder
+	programs map[programKey]*load.Program
+	order    map[lab.Variant][]string // workloads in the order in which they were bound
+	sessions map[int64]*load.Session
+	cancels  map[int64]context.CancelFunc
+}
+
+type programKey struct {
+	variant  lab.Variant
+	workload string
+}
+
+func newGenerator(out io.Writer) *generator {
+	return &generator{
+		out: json.NewEncoder(out), programs: map[programKey]*load.Program{}, order: map[lab.Variant][]string{},
+		sessions: map[int64]*load.Session{}, cancels: map[int64]context.CancelFunc{},
+	}
+}
+
+// serve answers requests until in ends, each in a goroutine of its own so that it can be
+// cancelled.
+func (g *generator) serve(ctx context.Context, in io.Reader) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	dec := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var q request
+		if err := dec.Decode(&q); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read a request: %w", err)
+		}
+		if q.Cancel != nil {
+			g.mu.Lock()
+			if cancel := g.cancels[q.Cancel.Request]; cancel != nil {
+				cancel()
+			}
+			g.mu.Unlock()
+			continue
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		g.mu.Lock()
+		g.cancels[q.ID] = cancel
+		g.mu.Unlock()
+		go func() {
+			defer cancel()
+			rep, err := g.answer(ctx, q)
+			rep.ID, rep.Done = q.ID, true
+			if err != nil {
+				rep.Err = err.Error()
+			}
+			g.mu.Lock()
+			delete(g.cancels, q.ID)
+			g.mu.Unlock()
+			g.reply(rep)
+		}()
+	}
+}
+
+// reply sends one line. An error means that nobody listens any more; the end of standard
+// input follows.
+func (g *generator) reply(r reply) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = g.out.Encode(r)
+}
+
+func (g *generator) answer(ctx context.Context, q request) (reply, error) {
+	switch {
+	case q.Bind != nil:
+		return reply{}, g.bind(*q.Bind)
+	case q.Load != nil:
+		return reply{}, g.load(ctx, q.ID, *q.Load)
+	case q.Open != nil:
+		notes, err := g.open(ctx, q.ID, *q.Open)
+		return reply{Notes: notes}, err
+	case q.Slice != nil:
+		out, err := g.slice(ctx, q.ID, *q.Slice)
+		return reply{Outcome: out}, err
+	case q.Close != nil:
+		return reply{}, g.close(q.Close.Session)
+	}
+	return reply{}, errors.New("an empty request")
+}
+
+func (g *generator) bind(q bindRequest) error {
+	w, err := load.Parse(q.File, q.Text)
+	if err != nil {
+		return err
+	}
+	p, err := w.Bind(q.Params, load.Target{Family: q.Family, Version: q.Version, Engine: q.Variant.Engine, Schema: schema(q.Workload)})
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.programs[programKey{q.Variant, q.Workload}] = p
+	g.order[q.Variant] = append(g.order[q.Variant], q.Workload)
+	return nil
+}
+
+// dial returns how to connect to a server's socket, with one of its databases.
+func dial(socket, schema string) load.Dial {
+	return func(ctx context.Context) (load.Conn, error) {
+		return wire.Dial(ctx, wire.Options{Network: "unix", Address: socket, User: server.User, Schema: schema})
+	}
+}
+
+func (g *generator) load(ctx context.Context, id int64, q loadRequest) error {
+	g.mu.Lock()
+	names := g.order[q.Variant]
+	g.mu.Unlock()
+	for _, name := range names {
+		g.mu.Lock()
+		p := g.programs[programKey{q.Variant, name}]
+		g.mu.Unlock()
+		if err := createSchema(ctx, q.Socket, schema(name)); err != nil {
+			return fmt.Errorf("workload %s: %w", name, err)
+		}
+		o := load.LoadOptions{Seed: q.Seed, Progress: func(rows, total int64) { g.reply(reply{ID: id, Rows: rows, Total: total}) }}
+		if err := p.Load(ctx, dial(q.Socket, schema(name)), o); err != nil {
+			return fmt.Errorf("workload %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func createSchema(ctx context.Context, socket, name string) error {
+	c, err := dial(socket, "")(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r, err := c.Query("CREATE DATABASE IF NOT EXISTS " + name)
+	if err != nil {
+		return err
+	}
+	if r.Code != 0 {
+		return fmt.Errorf("create database %s: error %d: %s", name, r.Code, r.Message)
+	}
+	return nil
+}
+
+// open brings the server to rest as the step wants it, and connects the step's clients.
+func (g *generator) open(ctx context.Context, id int64, q openRequest) (notes []string, err error) {
+	workload, step := q.Level.Step.Workload, q.Level.Step.Name
+	g.mu.Lock()
+	p := g.programs[programKey{q.Variant, workload}]
+	g.mu.Unlock()
+	if p == nil {
+		return nil, fmt.Errorf("workload %s was not bound for %s", workload, q.Variant)
+	}
+	to := dial(q.Socket, schema(workload))
+	settled, err := p.Settle(ctx, step, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range settled {
+		if !st.Reached {
+			notes = append(notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
+		}
+	}
+	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, load.Options{})
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sessions[id] = s
+	return notes, nil
+}
+
+func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outcome, error) {
+	g.mu.Lock()
+	s := g.sessions[q.Session]
+	g.mu.Unlock()
+	if s == nil {
+		return nil, fmt.Errorf("no session %d", q.Session)
+	}
+	// A collection in mid-slice would be measured as latency. Slices are short, and the
+	// loop does not allocate.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	r, err := s.Slice(ctx, load.SliceSpec{
+		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout,
+	}, func() { g.reply(reply{ID: id, Measuring: true}) })
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{
+		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
+		ClientUser: r.ClientUser, ClientSys: r.ClientSystem,
+	}, nil
+}
+
+func (g *generator) close(id int64) error {
+	g.mu.Lock()
+	s := g.sessions[id]
+	delete(g.sessions, id)
+	g.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return s.Close()
+}

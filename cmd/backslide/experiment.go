@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"backslide/lab"
+)
+
+// experimentFlags are an experiment as flags: alone, or over a file.
+type experimentFlags struct {
+	builds, configs, engines, workloads, steps, params []string
+	clients                                            []int
+	base, cnf, margin, placement                       string
+	blocks, slices                                     int
+	seed                                               uint64
+	budget, slice                                      time.Duration
+}
+
+func (f *experimentFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.builds, "build", nil, "`build` to run, as mariadb@11.8 or dir:/opt/mysql; repeat for more")
+	fl.StringArrayVar(&f.configs, "config", nil, "config as `NAME[:option=value,…]`; repeat for more")
+	fl.StringVar(&f.cnf, "cnf", "", "my.cnf `file` whose server options every --config starts with")
+	fl.StringSliceVar(&f.engines, "engine", nil, "storage `engine`: innodb, myisam, aria, memory, myrocks")
+	fl.StringSliceVar(&f.workloads, "workload", nil, "`workload`: a built-in one, or a .toml file")
+	fl.StringSliceVar(&f.steps, "steps", nil, "`steps`, groups or subsets of the workloads; empty: all")
+	fl.StringArrayVar(&f.params, "param", nil, "parameter of the workloads as `NAME=VALUE`; repeat for more")
+	fl.IntSliceVar(&f.clients, "clients", nil, "`numbers` of clients: 1,4,32")
+	fl.StringVar(&f.base, "base", "", "`variant` to compare with: build, build/config or build/config/engine")
+	fl.IntVar(&f.blocks, "blocks", 0, "restarts of every server at most")
+	fl.IntVar(&f.slices, "slices", 0, "slices per variant, level and block")
+	fl.DurationVar(&f.budget, "budget", 0, "wall `time` for all blocks")
+	fl.DurationVar(&f.slice, "slice", 0, "measured `time` of a read slice")
+	fl.Uint64Var(&f.seed, "seed", 0, "`number` that order and operations follow from")
+	fl.StringVar(&f.margin, "margin", "", "difference that does not matter, as 5%")
+	fl.StringVar(&f.placement, "placement", "", "CPUs: unpinned, one-core or split")
+	for name, values := range map[string][]string{
+		"placement": {string(lab.Unpinned), string(lab.OneCore), string(lab.Split)},
+		"engine":    {"innodb", "myisam", "aria", "memory", "myrocks"},
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // a flag of that name was defined above
+		}
+	}
+}
+
+// experiment returns the experiment of a file (path may be empty) with the flags over it.
+func (f *experimentFlags) experiment(path string) (lab.Experiment, error) {
+	var e lab.Experiment
+	if path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return e, fmt.Errorf("read experiment: %w", err)
+		}
+		near := func(name string) (string, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(path), name)
+			}
+			b, err := os.ReadFile(name)
+			return string(b), err
+		}
+		if e, err = lab.ParseExperiment(path, string(text), near); err != nil {
+			return e, err
+		}
+	}
+	if err := f.over(&e); err != nil {
+		return e, err
+	}
+	e, err := e.Resolve()
+	if err != nil && path == "" {
+		return e, fmt.Errorf("%w (as flags: --build, --config, --engine, --workload, --clients, --base)", err)
+	}
+	return e, err
+}
+
+// over lays the flags that were given over an experiment.
+func (f *experimentFlags) over(e *lab.Experiment) error {
+	if f.builds != nil {
+		e.Builds, e.Base = f.builds, ""
+	}
+	if f.engines != nil {
+		e.Engines, e.Base = f.engines, ""
+	}
+	if f.clients != nil {
+		e.Clients = f.clients
+	}
+	if f.base != "" {
+		e.Base = f.base
+	}
+	if err := f.overConfigs(e); err != nil {
+		return err
+	}
+	if f.workloads != nil {
+		e.Workloads = nil
+		for _, w := range f.workloads {
+			e.Workloads = append(e.Workloads, lab.WorkloadUse{Name: w})
+		}
+	}
+	params := map[string]string{}
+	for _, p := range f.params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return fmt.Errorf("--param %q is not NAME=VALUE", p)
+		}
+		params[name] = value
+	}
+	for i := range e.Workloads {
+		w := &e.Workloads[i]
+		if f.steps != nil {
+			w.Steps = f.steps
+		}
+		for k, v := range params {
+			if w.Params == nil {
+				w.Params = map[string]string{}
+			}
+			w.Params[k] = v
+		}
+	}
+	return f.overPlan(&e.Plan)
+}
+
+func (f *experimentFlags) overConfigs(e *lab.Experiment) error {
+	var common []lab.Option
+	if f.cnf != "" {
+		text, err := os.ReadFile(f.cnf)
+		if err != nil {
+			return fmt.Errorf("read --cnf: %w", err)
+		}
+		if common, err = lab.ParseCnf(f.cnf, string(text)); err != nil {
+			return err
+		}
+	}
+	if f.configs == nil && common == nil {
+		return nil
+	}
+	names := f.configs
+	if names == nil {
+		names = []string{"default"}
+	}
+	e.Configs, e.Base = nil, f.base
+	for _, c := range names {
+		name, opts, _ := strings.Cut(c, ":")
+		cfg := lab.Config{Name: name, Options: append([]lab.Option(nil), common...)}
+		for _, o := range strings.FieldsFunc(opts, func(r rune) bool { return r == ',' }) {
+			k, v, ok := strings.Cut(o, "=")
+			switch lab.NormalName(k) {
+			case "preload":
+				cfg.Preload = v
+			case "launcher":
+				cfg.Launcher = strings.Fields(v)
+			default:
+				cfg.Options = append(cfg.Options, lab.Option{Name: strings.TrimSpace(k), Value: v, Bare: !ok})
+			}
+		}
+		e.Configs = append(e.Configs, cfg)
+	}
+	return nil
+}
+
+func (f *experimentFlags) overPlan(p *lab.Plan) error {
+	if f.blocks != 0 {
+		p.BlocksMax = f.blocks
+	}
+	if f.slices != 0 {
+		p.Slices = f.slices
+	}
+	if f.budget != 0 {
+		p.Budget = f.budget
+	}
+	if f.slice != 0 {
+		p.Slice = f.slice
+	}
+	if f.seed != 0 {
+		p.Seed = f.seed
+	}
+	if f.placement != "" {
+		p.Placement = lab.Placement(f.placement)
+	}
+	if f.margin != "" {
+		m, err := lab.ParseShare(f.margin)
+		if err != nil {
+			return fmt.Errorf("--margin: %w, write it as 5%%", err)
+		}
+		p.Margin = m
+	}
+	return nil
+}
+
+// runArg returns the run that an argument names: a number, or the newest for "" or "last".
+func runArg(runs []lab.Run, arg string) (lab.Run, error) {
+	if len(runs) == 0 {
+		return lab.Run{}, fmt.Errorf("this lab has no runs yet")
+	}
+	if arg == "" || arg == "last" {
+		return runs[0], nil
+	}
+	id, err := strconv.ParseInt(arg, 10, 64)
+	var known []string
+	for _, r := range runs {
+		if err == nil && r.ID == id {
+			return r, nil
+		}
+		if r.Name == arg || err != nil && r.Experiment.File == arg {
+			return r, nil
+		}
+		known = append(known, strconv.FormatInt(r.ID, 10), r.Name)
+	}
+	return lab.Run{}, fmt.Errorf("no run %q in this lab%s", arg, lab.Suggest(arg, known))
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"backslide/lab"
+	"backslide/proc"
+	"backslide/run"
+	"backslide/server"
+)
+
+// host starts servers for the conductor. It is a run.Host.
+type host struct {
+	builds  map[string]lab.Build
+	configs map[string]lab.Config
+	data    map[lab.Variant]string // names the rows of its tables
+	cpus    []int                  // servers' CPUs; nil: any
+	guard   *proc.Guard
+	freezer *proc.Freezer
+	runDir  string // short: sockets lie below it
+	started atomic.Int64
+}
+
+func (h *host) spec(v lab.Variant, dir string) server.Spec {
+	n := h.started.Add(1)
+	name := filepath.Join(h.runDir, fmt.Sprint(n))
+	return server.Spec{
+		Build: h.builds[v.Build], Config: h.configs[v.Config], Engine: v.Engine,
+		DataDir: dir, RunDir: name, LogFile: dir + ".log",
+		CPUs:    h.cpus,
+		Freezer: h.freezer, Guard: h.guard,
+	}
+}
+
+// Init is run.Host's.
+func (h *host) Init(ctx context.Context, v lab.Variant, dir string) error {
+	return server.Init(ctx, h.spec(v, dir))
+}
+
+// Start is run.Host's.
+func (h *host) Start(ctx context.Context, v lab.Variant, dir string) (run.Server, error) {
+	s, err := server.Start(ctx, h.spec(v, dir))
+	if err != nil {
+		return nil, err
+	}
+	return &side{Server: s, build: h.builds[v.Build], config: h.configs[v.Config], engine: v.Engine}, nil
+}
+
+// Clone is run.Host's.
+func (h *host) Clone(ctx context.Context, from, to string) error {
+	return server.CloneDir(ctx, from, to)
+}
+
+// DataKey is run.Host's: a digest of the build, the whole config and the workloads. Copies
+// of a variant share one data set.
+func (h *host) DataKey(v lab.Variant) string {
+	text, err := json.Marshal(struct {
+		Build  string
+		Config lab.Config
+		Engine string
+		Data   string
+	}{h.builds[v.Build].ID, h.configs[v.Config], v.Engine, h.data[v]})
+	if err != nil {
+		panic(err) // plain strings
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// Volatile is run.Host's.
+func (h *host) Volatile(v lab.Variant) bool { return v.Engine == "MEMORY" }
+
+// side is a running server with what the lab records about it.
+type side struct {
+	*server.Server
+	build  lab.Build
+	config lab.Config
+	engine string
+}
+
+// Freeze is run.Server's.
+func (s *side) Freeze() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return s.Server.Freeze(ctx)
+}
+
+// Side is run.Server's.
+func (s *side) Side(ctx context.Context) (lab.Side, error) {
+	settings, err := s.Settings(ctx)
+	if err != nil {
+		return lab.Side{}, err
+	}
+	return lab.Side{
+		Build: s.build, Config: s.config, Settings: settings, Engine: s.engine,
+		Ignored: server.Ignored(s.config.For(s.build.Family), settings, s.Log()),
+	}, nil
+}
+
+// placement returns the CPUs of servers and client on this host.
+func placement(p lab.Placement) (servers, client []int, err error) {
+	mine, err := proc.Affinity(os.Getpid())
+	if err != nil {
+		return nil, nil, err
+	}
+	switch p {
+	case lab.OneCore:
+		last := mine[len(mine)-1:]
+		return last, last, nil
+	case lab.Split:
+		if len(mine) < 2 {
+			return nil, nil, fmt.Errorf("placement split needs 2 CPUs, there is %d; use one-core", len(mine))
+		}
+		half := len(mine) / 2
+		return mine[:half], mine[half:], nil
+	}
+	return nil, nil, nil
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(clientEnvName) != "" {
+		// Started as the client child of a backslide that itself runs in a test.
+		os.Exit(backslide(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+	}
+	testscript.Main(m, map[string]func(){"backslide": main})
+}
+
+// TestScripts runs command lines and looks at what they print: testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
+		// Builds are shared with the user's cache, labs are not.
+		e.Setenv("BACKSLIDE_CACHE", defaultCache())
+		return nil
+	}})
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+
+	"backslide/lab"
+	"backslide/probe"
+)
+
+// meter reads what server and client use, for the conductor.
+type meter struct{ p probe.Prober }
+
+// begin starts reading; the func that it returns says what was used since.
+func (m *meter) begin(server, client int) (func() (lab.Usage, error), error) {
+	a, err := m.p.Take(server, client)
+	if err != nil {
+		return nil, fmt.Errorf("read the counters of processes %d and %d: %w", server, client, err)
+	}
+	return func() (lab.Usage, error) {
+		b, err := m.p.Take(server, client)
+		if err != nil {
+			return lab.Usage{}, fmt.Errorf("read the counters of processes %d and %d: %w", server, client, err)
+		}
+		return probe.Between(a, b), nil
+	}, nil
+}

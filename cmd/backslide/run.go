@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"backslide/compare"
+	"backslide/lab"
+	"backslide/probe"
+	"backslide/proc"
+	"backslide/report"
+	"backslide/run"
+	"backslide/stat"
+	"backslide/store"
+)
+
+func newRun(e *env) *cobra.Command {
+	var f experimentFlags
+	var resume string
+	cmd := &cobra.Command{
+		Use:   "run [EXPERIMENT.toml]",
+		Short: "Run an experiment: interleaved, resumable, stopping where the answer is known",
+		Example: `  backslide run exp.toml
+  backslide run --build mariadb@10.11 --build mariadb@11.8 --workload sysbench --steps point --clients 1,4
+  backslide run --resume last`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if resume != "" {
+				return e.resume(ctx, resume)
+			}
+			path := ""
+			if len(args) > 0 {
+				path = args[0]
+			}
+			x, err := f.experiment(path)
+			if err != nil {
+				return err
+			}
+			s, err := e.setup(ctx, x)
+			if err != nil {
+				return err
+			}
+			_, err = e.execute(ctx, s, nil)
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&resume, "resume", "", "go on with the interrupted `run` of that number, or last")
+	return cmd
+}
+
+// resume goes on with a run of the lab that was interrupted.
+func (e *env) resume(ctx context.Context, name string) error {
+	st, err := e.existingLab()
+	if err != nil {
+		return err
+	}
+	runs, err := st.Runs(ctx)
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	r, err := runArg(runs, name)
+	if err != nil {
+		return err
+	}
+	if !r.Ended.IsZero() {
+		return fmt.Errorf("run %d ended %s; there is nothing to resume", r.ID, r.Ended.Format(time.DateTime))
+	}
+	s, err := e.setup(ctx, r.Experiment)
+	if err != nil {
+		return fmt.Errorf("resume run %d: %w", r.ID, err)
+	}
+	for v, side := range r.Sides {
+		if b := s.builds[side.Build.Name]; b.ID != side.Build.ID {
+			return fmt.Errorf("resume run %d: the build of %s is another one now (id %.12s, was %.12s); start a new run", r.ID, v, b.ID, side.Build.ID)
+		}
+	}
+	_, err = e.execute(ctx, s, &r)
+	return err
+}
+
+// execute runs an experiment, or goes on with the run old, and prints the verdicts.
+func (e *env) execute(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summary, err error) {
+	st, err := e.openLab()
+	if err != nil {
+		return lab.Summary{}, err
+	}
+	defer st.Close()
+	unlock, err := lockLab(st.Dir())
+	if err != nil {
+		return lab.Summary{}, err
+	}
+	defer unlock()
+	if old != nil {
+		if err := sameWorkloads(ctx, st, old.ID, s); err != nil {
+			return lab.Summary{}, err
+		}
+	}
+
+	p := newProgress(e.stderr, s.Plan.BlocksMax)
+	defer p.close()
+	w, err := e.wire(ctx, st, s, p)
+	if err != nil {
+		return lab.Summary{}, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	var r lab.Run
+	if old != nil {
+		r = *old
+		if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
+			return lab.Summary{}, err
+		}
+	} else if r, err = w.begin(ctx, s, version()); err != nil {
+		return lab.Summary{}, err
+	}
+	if err := w.conductor.Run(ctx, r); err != nil {
+		if ctx.Err() != nil {
+			return lab.Summary{}, fmt.Errorf("%w; go on with: backslide run --resume %d%s", context.Cause(ctx), r.ID, e.labFlag())
+		}
+		return lab.Summary{}, fmt.Errorf("run %d: %w; go on with: backslide run --resume %d%s", r.ID, err, r.ID, e.labFlag())
+	}
+	p.close()
+	if r, err = st.Run(ctx, r.ID); err != nil {
+		return lab.Summary{}, err
+	}
+	sum, err := e.judge(ctx, st, r)
+	if err != nil {
+		return sum, err
+	}
+	width, _ := e.terminal()
+	return sum, report.Text(e.stdout, sum, report.Options{Metric: lab.QPS, Width: width, Color: e.color()})
+}
+
+func (e *env) labFlag() string {
+	if e.labDir == "lab" {
+		return ""
+	}
+	return " --lab " + e.labDir
+}
+
+// lockLab keeps a second run out of a lab: two would disturb each other's figures.
+func lockLab(dir string) (func(), error) {
+	f, err := os.OpenFile(filepath.Join(dir, "run.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("another run is going on in lab %s; wait for it, or use another --lab", dir)
+	}
+	return func() { f.Close() }, nil
+}
+
+// wiring is everything that a run needs, put together.
+type wiring struct {
+	conductor *run.Conductor
+	client    *remote
+	store     *store.Store
+	freezer   *proc.Freezer
+	guard     *proc.Guard
+	runDir    string
+}
+
+func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) (_ *wiring, err error) {
+	cache, err := filepath.Abs(e.cacheDir)
+	if err != nil {
+		return nil, err
+	}
+	w := &wiring{store: st}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close())
+		}
+	}()
+	guards := filepath.Join(cache, "guard")
+	left, err := proc.CleanUp(guards)
+	if err != nil {
+		return nil, fmt.Errorf("end what an earlier run left: %w", err)
+	}
+	for _, what := range left {
+		p.line("note: left by an earlier run: %s", what)
+	}
+	if w.guard, err = proc.NewGuard(guards); err != nil {
+		return nil, err
+	}
+	if w.freezer, err = newFreezer(ctx, s.Plan.Freeze); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(cache, "run"), 0o700); err != nil {
+		return nil, err
+	}
+	if w.runDir, err = os.MkdirTemp(filepath.Join(cache, "run"), ""); err != nil {
+		return nil, err
+	}
+	servers, client, err := placement(s.Plan.Placement)
+	if err != nil {
+		return nil, err
+	}
+	if w.client, err = startClient(client, s.Plan.Seed, w.guard); err != nil {
+		return nil, err
+	}
+	if err := s.bind(ctx, w.client); err != nil {
+		return nil, err
+	}
+	h := &host{
+		builds: s.builds, configs: map[string]lab.Config{}, data: s.dataIDs(), cpus: servers,
+		guard: w.guard, freezer: w.freezer, runDir: w.runDir,
+	}
+	for _, c := range s.Configs {
+		h.configs[c.Name] = c
+	}
+	b := new(stat.Boundaries)
+	w.conductor = &run.Conductor{
+		Host: h, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
+		Meter: (&meter{}).begin,
+		Judge: func(r lab.Run, slices []lab.Slice) ([]lab.Comparison, error) {
+			sum, err := compare.Compare(r, slices, b)
+			return sum.Comparisons, err
+		},
+	}
+	return w, nil
+}
+
+// close ends the client and removes what lay outside the lab.
+func (w *wiring) close() error {
+	if w.client != nil {
+		w.client.Stop()
+	}
+	var errs []error
+	if w.guard != nil {
+		errs = append(errs, w.guard.Close())
+	}
+	if w.runDir != "" {
+		errs = append(errs, os.RemoveAll(w.runDir))
+	}
+	return errors.Join(errs...)
+}
+
+// begin prepares the data, fixes what the run will do, and stores it.
+func (w *wiring) begin(ctx context.Context, s *setup, client string) (lab.Run, error) {
+	r := lab.Run{
+		Name: s.Name, Started: time.Now(), Experiment: s.Experiment, Plan: s.Plan, Variants: s.Variants(),
+		Host: probe.Host(w.conductor.Dir), Freezer: w.freezer.String(),
+	}
+	r.Base, r.Host.Client = r.Variants[0], client
+	if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
+		return r, err
+	}
+	var err error
+	if r.Levels, err = w.conductor.Calibrate(ctx, r.Plan, r.Base, s.levels); err != nil {
+		return r, err
+	}
+	if r.ID, err = w.store.NewRun(ctx, r); err != nil {
+		return r, err
+	}
+	for _, wl := range s.workloads {
+		if _, err := w.store.Keep(ctx, r.ID, workloadKind, wl.use.Name, strings.NewReader(wl.text)); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// newFreezer returns the freezer that a plan asks for.
+func newFreezer(ctx context.Context, kind string) (*proc.Freezer, error) {
+	if kind != "cgroup" {
+		return proc.NewFreezer(ctx, kind)
+	}
+	f, err := proc.NewFreezer(ctx, proc.CgroupV2)
+	if err == nil {
+		return f, nil
+	}
+	f, err1 := proc.NewFreezer(ctx, proc.CgroupV1)
+	if err1 == nil {
+		return f, nil
+	}
+	return nil, errors.Join(err, err1)
+}
+
+// keeper is the lab's store as the conductor wants it.
+type keeper struct{ *store.Store }
+
+// Slices is run.Store's: without histograms, which decide nothing.
+func (k keeper) Slices(ctx context.Context, id int64) ([]lab.Slice, error) {
+	return k.Store.Slices(ctx, id, store.Filter{})
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"time"
+
+	"backslide/lab"
+)
+
+// The conductor and its client child talk in JSON lines: requests on the child's
+// standard input, replies on its standard output. A request has an ID of its own; its
+// replies carry it; the last one has Done set.
+
+// request asks the client child for one thing: exactly one pointer is set.
+type request struct {
+	ID     int64          `json:"id"`
+	Bind   *bindRequest   `json:"bind,omitempty"`
+	Load   *loadRequest   `json:"load,omitempty"`
+	Open   *openRequest   `json:"open,omitempty"`
+	Slice  *sliceRequest  `json:"slice,omitempty"`
+	Close  *closeRequest  `json:"close,omitempty"`
+	Cancel *cancelRequest `json:"cancel,omitempty"`
+}
+
+// bindRequest gives the child a workload for one variant.
+type bindRequest struct {
+	Variant  lab.Variant       `json:"variant"`
+	Workload string            `json:"workload"` // as the experiment names it
+	File     string            `json:"file"`     // for errors
+	Text     string            `json:"text"`
+	Params   map[string]string `json:"params,omitempty"`
+	Family   lab.Family        `json:"family"`
+	Version  [3]int            `json:"version"`
+}
+
+// loadRequest fills the tables of every workload bound for a variant.
+type loadRequest struct {
+	Variant lab.Variant `json:"variant"`
+	Socket  string      `json:"socket"`
+	Seed    uint64      `json:"seed"`
+}
+
+type openRequest struct {
+	Variant lab.Variant `json:"variant"`
+	Socket  string      `json:"socket"`
+	Level   lab.Level   `json:"level"`
+	Seed    uint64      `json:"seed"`
+	Block   int         `json:"block"`
+}
+
+type sliceRequest struct {
+	Session  int64         `json:"session"` // ID of the request that opened it
+	Seq      int           `json:"seq"`
+	Discard  time.Duration `json:"discard_ns"`
+	Duration time.Duration `json:"duration_ns"`
+	Ops      int64         `json:"ops"`
+	Timeout  time.Duration `json:"timeout_ns"`
+}
+
+type closeRequest struct {
+	Session int64 `json:"session"`
+}
+
+// cancelRequest ends another request early.
+type cancelRequest struct {
+	Request int64 `json:"request"`
+}
+
+// reply is one line from the child.
+type reply struct {
+	ID        int64    `json:"id"`
+	Measuring bool     `json:"measuring,omitempty"` // the discarded part of a slice is over
+	Rows      int64    `json:"rows,omitempty"`      // loaded so far
+	Total     int64    `json:"total,omitempty"`     // to be loaded
+	Outcome   *outcome `json:"outcome,omitempty"`
+	Notes     []string `json:"notes,omitempty"` // doubts about a session that was opened
+	Done      bool     `json:"done,omitempty"`
+	Err       string   `json:"err,omitempty"`
+}
+
+// outcome is a slice's result on its way to the conductor.
+type outcome struct {
+	Start      time.Time        `json:"start"`
+	Wall       float64          `json:"wall_sec"`
+	Ops        int64            `json:"ops"`
+	Rows       int64            `json:"rows"`
+	Retries    int64            `json:"retries"`
+	Errors     []lab.ErrorCount `json:"errors,omitempty"`
+	Hist       []byte           `json:"hist"`
+	ClientUser float64          `json:"client_user_sec"`
+	ClientSys  float64          `json:"client_system_sec"`
+}
