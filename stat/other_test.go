@@ -204,3 +204,31 @@ func TestAdjusted(t *testing.T) {
 func approx() cmp.Option {
 	return cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-12 })
 }
+
+// A path that just reaches its boundary at 1 % has p = 1 %, one that stays under it the
+// next level up; nothing at all has 1.
+func TestSequentialP(t *testing.T) {
+	var b Boundaries
+	r := Rule{Max: 8, First: 4, Prior: 3, Alpha: 0.5, Rho: 2}
+	at := func(alpha, share float64) []Estimate {
+		one := r
+		one.Alpha = alpha
+		var path []Estimate
+		for n := 4; n <= 7; n++ {
+			e := Estimate{N: n, SD: math.Sqrt(float64(n)), DF: float64(n + 2), Prior: 3}
+			if n == 6 {
+				e.Mean = -share * b.Get(one).At(6)
+			}
+			path = append(path, e)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		alpha, share, want float64
+	}{
+		{0.01, 1.0001, 0.01}, {0.01, 0.999, math.Pow(10, -1.75)}, {0.001, 1.0001, 0.001}, {0.5, 0, 1}, {0.01, 1e9, 1e-8},
+	} {
+		equal(t, "p", b.P(r, at(tt.alpha, tt.share)), tt.want, 1e-12)
+	}
+	equal(t, "p of no look", b.P(r, nil), 1, 0)
+}
