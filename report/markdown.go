@@ -68,7 +68,7 @@ func (t table) markdown(p *printer) {
 // markdown escapes what would be markup or HTML.
 func markdown(s string) string {
 	var b strings.Builder
-	for _, r := range s {
+	for i, r := range s {
 		switch r {
 		case '<':
 			b.WriteString("&lt;")
@@ -76,8 +76,12 @@ func markdown(s string) string {
 		case '&':
 			b.WriteString("&amp;")
 			continue
-		case '\\', '`', '*', '_', '[', ']', '|', '#', '~', '!':
+		case '\\', '`', '*', '_', '|', '~':
 			b.WriteByte('\\')
+		case ']':
+			if next := s[i+1:]; next != "" && strings.IndexByte("([:", next[0]) >= 0 {
+				b.WriteByte('\\') // or it would be a link
+			}
 		}
 		b.WriteRune(r)
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"backslide/lab"
 )
@@ -96,17 +95,15 @@ func (v *view) clientHeads() []string {
 
 // verdictCell returns ratio, interval, and mark with footnotes.
 func (v *view) verdictCell(e entry, words bool, f *footnotes) cell {
+	notes := superscript(f.add(e.notes()...))
 	last := e.state.mark()
+	if e.state == broken || e.state == notRun {
+		return cell{parts: []string{"", string(e.state), last + notes}, state: e.state}
+	}
 	if words {
 		last += " " + v.verdictWord(e)
 	}
-	last += superscript(f.add(e.notes()...))
-	if e.state == broken || e.state == notRun {
-		if !words {
-			last = e.state.mark() + " " + string(e.state) + strings.TrimPrefix(last, e.state.mark())
-		}
-		return cell{parts: []string{none, "", last}, state: e.state}
-	}
+	last += notes
 	return cell{parts: []string{ratio(e.comp.LogRatio), ratioSpan(e.comp.Lo, e.comp.Hi), last}, state: e.state}
 }
 

@@ -85,7 +85,7 @@ func fold(text string, width int, indent string) []string {
 	var out []string
 	line := lead
 	empty := true
-	for _, word := range strings.Fields(text) {
+	for _, word := range units(text) {
 		switch {
 		case empty:
 			line += word
@@ -98,4 +98,22 @@ func fold(text string, width int, indent string) []string {
 		empty = false
 	}
 	return append(out, line)
+}
+
+// units splits text at those blanks at which a line may break: not before a percent sign
+// and not within brackets.
+func units(text string) []string {
+	var out []string
+	open := false
+	for _, word := range strings.Fields(text) {
+		if n := len(out); n > 0 && (open || strings.HasPrefix(word, "%")) {
+			out[n-1] += " " + word
+		} else {
+			out = append(out, word)
+		}
+		if i, j := strings.LastIndexByte(word, '['), strings.LastIndexByte(word, ']'); i != j {
+			open = i > j
+		}
+	}
+	return out
 }

@@ -60,6 +60,9 @@ func (v *view) title() string {
 func (v *view) sentence(candidate lab.Variant) string {
 	t := v.tally(candidate)
 	subject := fmt.Sprintf("%s against %s", v.name(candidate), v.name(v.Run.Base))
+	if v.twin(candidate) {
+		subject = fmt.Sprintf("%s (the base again) against %s", v.name(candidate), v.name(v.Run.Base))
+	}
 	if v.metric != lab.QPS {
 		subject += ", " + scaleOf(v.metric).name + " per op"
 	}
@@ -92,6 +95,12 @@ func (v *view) sentence(candidate lab.Variant) string {
 		}
 	}
 	return subject + ": " + strings.Join(parts, "; ") + "."
+}
+
+// twin reports whether a candidate is the base itself, run a second time.
+func (v *view) twin(candidate lab.Variant) bool {
+	candidate.Copy = v.Run.Base.Copy
+	return candidate == v.Run.Base
 }
 
 // extreme leaves out "worst" where there is only one.

@@ -1,0 +1,270 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+const manyRows = 1000 // from here on, long tables of a page are closed until they are opened
+
+// builder makes the parts of a page that share rows' ids and footnotes.
+type builder struct {
+	*view
+	notes *footnotes
+	axis  axis
+	rows  map[pairing]string // ids of the rows of the level table
+}
+
+// levelTable has one row per comparison: the part that is sorted and filtered.
+type levelTable struct {
+	Many       bool // more than one candidate, so that rows name theirs
+	Candidates []string
+	Groups     []string
+	Verdicts   []string
+	Width      int
+	Height     int
+	Ticks      []tick
+	Band       [2]string
+	Middle     string
+	Unit       string
+	Rows       []levelRow
+}
+
+type levelRow struct {
+	ID        string
+	Candidate string
+	Step      string
+	Group     string
+	Clients   int
+	Base      string
+	Value     string
+	Ratio     string
+	Sort      string // the ratio for sorting
+	Span      string
+	Plot      *plot
+	State     string // class
+	Mark      string
+	Word      string
+	See       string // smallest difference that could be seen
+	SeeSort   string
+	Blocks    int
+	Notes     []int
+}
+
+func (b *builder) levelTable() levelTable {
+	t := levelTable{
+		Many: len(b.candidates) > 1, Width: plotWidth, Height: plotHeight,
+		Ticks: b.axis.Ticks(), Band: b.axis.Band(), Middle: b.axis.Middle(), Unit: scaleOf(b.metric).unit,
+	}
+	for _, g := range b.groups {
+		t.Groups = append(t.Groups, string(g.name))
+	}
+	groupOf := map[lab.Step]string{}
+	for _, g := range b.groups {
+		for _, s := range g.steps {
+			groupOf[s] = string(g.name)
+		}
+	}
+	for _, c := range b.candidates {
+		t.Candidates = append(t.Candidates, b.name(c))
+		for _, e := range b.entries(c) {
+			r := b.levelRow(e, fmt.Sprintf("c%d", len(t.Rows)))
+			r.Group = groupOf[e.level.Step]
+			if !slices.Contains(t.Verdicts, r.Word) {
+				t.Verdicts = append(t.Verdicts, r.Word)
+			}
+			t.Rows = append(t.Rows, r)
+		}
+	}
+	return t
+}
+
+func (b *builder) levelRow(e entry, id string) levelRow {
+	b.rows[e.pairing] = id
+	r := levelRow{
+		ID: id, Candidate: b.name(e.candidate), Step: b.step(e.level.Step), Clients: e.level.Clients,
+		Base: none, Value: none, Ratio: none, Span: none, See: none,
+		State: e.state.class(), Mark: e.state.mark(), Word: e.state.word(), Notes: b.notes.add(e.notes()...),
+	}
+	if e.state == broken || e.state == notRun {
+		return r
+	}
+	f := scaleOf(b.metric).factor
+	c := e.comp
+	r.Base, r.Value = grouped(c.BaseValue*f), grouped(c.CandidateValue*f)
+	r.Ratio, r.Span, r.Blocks = ratio(c.LogRatio), percentSpan(c.Lo, c.Hi), len(c.Blocks)
+	if r.Span != none {
+		r.Span += " %"
+	}
+	r.Sort = csvNumber(round(c.LogRatio))
+	if finite(c.MDE) && c.MDE > 0 {
+		r.See, r.SeeSort = size(c.MDE), csvNumber(round(c.MDE))
+	}
+	p := b.axis.plot(c)
+	r.Plot = &p
+	return r
+}
+
+// class returns the CSS class of a state.
+func (s state) class() string {
+	switch s {
+	case smallWorse:
+		return "small-worse"
+	case smallBetter:
+		return "small-better"
+	case notRun:
+		return "not-run"
+	}
+	return string(s)
+}
+
+// candidatePart is what the page says of one candidate at the top.
+type candidatePart struct {
+	ID       string
+	Name     string
+	Twin     bool
+	Sentence string
+	Worst    []link // the largest regressions
+	More     int    // regressions beyond those
+	Counts   []countPart
+	Averages []string // relative, per group
+	Clients  []string
+	Groups   []matrixGroup
+}
+
+type link struct{ ID, Text, Amount, Span string }
+
+type countPart struct {
+	State, Mark, Word string
+	N                 int
+}
+
+type matrixGroup struct {
+	Name    string
+	Columns int
+	Rows    []matrixRow
+}
+
+type matrixRow struct {
+	Step  string
+	Cells []matrixCell
+}
+
+type matrixCell struct {
+	ID, Class, Mark, Word string
+	Ratio, Span           string
+	None                  bool // the run has no such level
+}
+
+const worstShown = 5 // regressions named at the top, per candidate
+
+func (b *builder) candidateParts() []candidatePart {
+	var out []candidatePart
+	for i, c := range b.candidates {
+		p := candidatePart{ID: fmt.Sprintf("v%d", i), Name: b.name(c), Twin: b.twin(c), Sentence: b.sentence(c)}
+		t := b.tally(c)
+		for _, s := range []state{regressed, improved, equivalent, smallWorse, smallBetter, inconclusive, broken, notRun} {
+			if t.by[s] > 0 {
+				word := s.word()
+				if s == smallWorse || s == smallBetter {
+					word = string(s)
+				}
+				p.Counts = append(p.Counts, countPart{s.class(), s.mark(), word, t.by[s]})
+			}
+		}
+		p.Worst, p.More = b.worst(c)
+		for _, n := range b.clients {
+			p.Clients = append(p.Clients, count(n, "client"))
+		}
+		for _, g := range b.groups {
+			p.Groups = append(p.Groups, b.matrixGroup(c, g))
+			p.Averages = append(p.Averages, b.average(c, g))
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// worst returns links to a candidate's largest regressions, and how many more there are.
+func (b *builder) worst(candidate lab.Variant) ([]link, int) {
+	var all []entry
+	for _, e := range b.entries(candidate) {
+		if e.state == regressed {
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y entry) int {
+		switch {
+		case x.comp.LogRatio < y.comp.LogRatio:
+			return -1
+		case x.comp.LogRatio > y.comp.LogRatio:
+			return 1
+		}
+		return 0
+	})
+	var out []link
+	for _, e := range all[:min(len(all), worstShown)] {
+		out = append(out, link{b.rows[e.pairing], b.at(e.level), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi) + " %"})
+	}
+	return out, len(all) - len(out)
+}
+
+func (b *builder) matrixGroup(candidate lab.Variant, g group) matrixGroup {
+	out := matrixGroup{Name: string(g.name), Columns: 1 + len(b.clients)}
+	for _, s := range g.steps {
+		r := matrixRow{Step: b.step(s)}
+		for _, n := range b.clients {
+			e, ok := b.entry(candidate, lab.Level{Step: s, Clients: n}, b.metric)
+			if !ok {
+				r.Cells = append(r.Cells, matrixCell{None: true})
+				continue
+			}
+			m := matrixCell{ID: b.rows[e.pairing], Class: e.state.class(), Mark: e.state.mark(), Word: e.state.word()}
+			if e.state != broken && e.state != notRun {
+				m.Ratio, m.Span = ratio(e.comp.LogRatio), ratioSpan(e.comp.Lo, e.comp.Hi)
+				m.Class += " " + heat(e.comp)
+			}
+			r.Cells = append(r.Cells, m)
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out
+}
+
+// average returns the arithmetic mean of a group's ratios.
+func (b *builder) average(candidate lab.Variant, g group) string {
+	sum, n := 0.0, 0
+	for _, s := range g.steps {
+		for _, clients := range b.clients {
+			e, ok := b.entry(candidate, lab.Level{Step: s, Clients: clients}, b.metric)
+			if ok && e.state != broken && e.state != notRun && finite(e.comp.LogRatio) {
+				sum += math.Exp(e.comp.LogRatio)
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.3f", sum/float64(n))
+}
+
+// grouped writes an amount with narrow spaces between thousands.
+func grouped(v float64) string {
+	s := amount(v)
+	if strings.ContainsAny(s, ".<") || len(s) <= 4 {
+		return s
+	}
+	var b strings.Builder
+	for i, d := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteRune('\u202f')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
