@@ -318,18 +318,47 @@ func alive(pid int, start uint64) bool {
 	return err == nil && s == start && state != 'Z' && state != 'X'
 }
 
+// groupAlive reports whether a process group has a member that is not a zombie: the
+// first process of a container may never reap those.
+func groupAlive(group int) bool {
+	if syscall.Kill(-group, 0) == syscall.ESRCH {
+		return false
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return false
+	}
+	for _, path := range stats {
+		f, err := statFields(path)
+		if err == nil && f[2] == strconv.Itoa(group) && f[0] != "Z" && f[0] != "X" {
+			return true
+		}
+	}
+	return false
+}
+
 // startTime reads when a process started, in clock ticks since the host was booted, and
-// its state: fields 22 and 3 of /proc/PID/stat, see proc_pid_stat(5). The name in field 2
-// may contain anything, so fields are counted from its closing parenthesis.
+// its state.
 func startTime(pid int) (start uint64, state byte, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f, err := statFields(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, err
 	}
-	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	if len(f) < 20 {
-		return 0, 0, fmt.Errorf("/proc/%d/stat: %q is too short", pid, b)
-	}
 	start, err = strconv.ParseUint(f[19], 10, 64)
 	return start, f[0][0], err
+}
+
+// statFields returns the fields of /proc/PID/stat from the third on, see proc_pid_stat(5):
+// state, parent, group, …, start time as the 20th of them. The name in the second field
+// may contain anything, so fields are counted from its closing parenthesis.
+func statFields(path string) ([]string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(f) < 20 {
+		return nil, fmt.Errorf("%s: %q is too short", path, b)
+	}
+	return f, nil
 }

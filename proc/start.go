@@ -159,6 +159,7 @@ func closeAll(files []*os.File) {
 func (p *Process) live(cmd *exec.Cmd, cpus []int) {
 	runtime.LockOSThread()
 	defer close(p.done)
+	defer p.awaitGroup()
 	if len(cpus) > 0 {
 		if err := setAffinity(0, cpus); err != nil {
 			p.ready <- err
@@ -194,6 +195,16 @@ func (p *Process) live(cmd *exec.Cmd, cpus []int) {
 	if cageErr == nil {
 		p.rec.remove()
 	}
+}
+
+// awaitGroup waits for what was left of the group when its leader ended, and was killed.
+func (p *Process) awaitGroup() {
+	if p.pid == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), killWait)
+	defer cancel()
+	until(ctx, func() (bool, error) { return !groupAlive(p.pid), nil })
 }
 
 // PID returns the number of the process, which is also that of its group.
