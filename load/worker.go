@@ -150,7 +150,7 @@ func (w *worker) advance(c *client, sl *slice, now int64) bool {
 				return false
 			}
 			client, op = place(g, c.f.vars[varClients])
-		case now >= sl.t1:
+		case now >= sl.t1 && c.next > sl.first: // one at least, however late its thread came
 			return false
 		case c.every > 0:
 			if c.due >= sl.t1 {
