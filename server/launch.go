@@ -34,7 +34,7 @@ func launch(s Spec, args []string, stdin io.Reader) (*proc.Process, logFrom, err
 	p, err := proc.Start(proc.Spec{
 		Name: filepath.Base(s.Build.Server), Args: append(command, args...), Env: env, Dir: s.DataDir,
 		Stdin: stdin, Stdout: out, Stderr: out,
-		CPUs: s.CPUs, Freezer: s.Freezer, Guard: s.Guard, Remove: []string{s.RunDir, s.tempDir()},
+		CPUs: s.CPUs, Freezer: s.Freezer, Guard: s.Guard, Remove: append([]string{s.RunDir, s.tempDir()}, s.Remove...),
 	})
 	return p, log, err
 }

@@ -33,6 +33,7 @@ type Spec struct {
 	Extra   []lab.Option  // after those of Config: what a diagnosis needs
 	Freezer *proc.Freezer // nil: it cannot be frozen
 	Guard   *proc.Guard   // ends it when we are killed
+	Remove  []string      // directories that Guard removes then, next to RunDir and TempDir: a clone
 }
 
 // Asked returns the options that the spec asks for, later ones winning; not those that
