@@ -175,57 +175,69 @@ func tarName(t *testing.T, text []byte) string {
 	return "tar:" + p + "#sha256=" + hex.EncodeToString(sum[:])
 }
 
-// packTree makes a tarball of a tree below the name top, files' contents and links included.
-func packTree(t *testing.T, tree, top string) []byte {
+// packTree makes a tarball of a tree, or of those parts of it, below the name top; files'
+// contents and links included.
+func packTree(t *testing.T, tree, top string, parts ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	err := filepath.WalkDir(tree, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		st, err := d.Info()
-		if err != nil {
-			return err
-		}
-		target := ""
-		if st.Mode()&fs.ModeSymlink != 0 {
-			if target, err = os.Readlink(p); err != nil {
+	if len(parts) == 0 {
+		parts = []string{"."}
+	}
+	for _, part := range parts {
+		err := filepath.WalkDir(filepath.Join(tree, part), func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
 				return err
 			}
-			if filepath.IsAbs(target) { // the fake server: its contents, not the link
-				if st, err = os.Stat(p); err != nil {
-					return err
-				}
+			rel, err := filepath.Rel(tree, p)
+			if err != nil {
+				return err
 			}
-		}
-		h, err := tar.FileInfoHeader(st, target)
+			return packFile(w, p, filepath.Join(top, rel))
+		})
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		rel, err := filepath.Rel(tree, p)
-		if err != nil {
-			return err
-		}
-		h.Name = filepath.Join(top, rel)
-		if err := w.WriteHeader(h); err != nil || !st.Mode().IsRegular() {
-			return err
-		}
-		f, err := os.Open(p)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		_, err = io.Copy(w, f)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// packFile adds the file at p to w as name. An absolute link, as to the fake server, is
+// followed.
+func packFile(w *tar.Writer, p, name string) error {
+	st, err := os.Lstat(p)
+	if err != nil {
+		return err
+	}
+	target := ""
+	if st.Mode()&fs.ModeSymlink != 0 {
+		if target, err = os.Readlink(p); err != nil {
+			return err
+		}
+		if filepath.IsAbs(target) {
+			if st, err = os.Stat(p); err != nil {
+				return err
+			}
+		}
+	}
+	h, err := tar.FileInfoHeader(st, target)
+	if err != nil {
+		return err
+	}
+	h.Name = name
+	if err := w.WriteHeader(h); err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	f, err := os.Open(p)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }
 
 func compressed(t *testing.T, text []byte) map[string][]byte {
