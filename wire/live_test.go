@@ -40,7 +40,9 @@ func TestServers(t *testing.T) {
 				t.Run(fmt.Sprintf("DeprecateEOF %v", newer), func(t *testing.T) {
 					t.Run("replies", l.replies)
 					t.Run("rows", l.rows)
-					t.Run("large", l.large)
+					if newer == x.tls { // it is slow, and the newer servers have the newer way
+						t.Run("large", l.large)
+					}
 				})
 			}
 			t.Run("peer", l.peer)
