@@ -105,7 +105,7 @@ type plot struct {
 func (a axis) plot(c *lab.Comparison) plot {
 	p := plot{Label: percent(c.LogRatio)}
 	if finite(c.Lo) && finite(c.Hi) {
-		p.Label += ", interval " + percentSpan(c.Lo, c.Hi) + " %"
+		p.Label += ", interval " + percentSpan(c.Lo, c.Hi)
 		lo, under := a.x(c.Lo)
 		hi, over := a.x(c.Hi)
 		mid := coord(plotHeight / 2)

@@ -42,9 +42,9 @@ type levelRow struct {
 	Clients   int
 	Base      string
 	Value     string
-	Ratio     string
-	Sort      string // the ratio for sorting
-	Span      string
+	Change    string // in percent
+	Sort      string // the log-ratio
+	Span      string // its interval, in percent
 	Plot      *plot
 	State     string // class
 	Mark      string
@@ -87,7 +87,7 @@ func (b *builder) levelRow(e entry, id string) levelRow {
 	b.rows[e.pairing] = id
 	r := levelRow{
 		ID: id, Candidate: b.name(e.candidate), Step: b.step(e.level.Step), Clients: e.level.Clients,
-		Base: none, Value: none, Ratio: none, Span: none, See: none,
+		Base: none, Value: none, Change: none, See: none,
 		State: e.state.class(), Mark: e.state.mark(), Word: e.state.word(), Notes: b.notes.add(e.notes()...),
 	}
 	if e.state == broken || e.state == notRun {
@@ -96,9 +96,9 @@ func (b *builder) levelRow(e entry, id string) levelRow {
 	f := scaleOf(b.metric).factor
 	c := e.comp
 	r.Base, r.Value = grouped(c.BaseValue*f), grouped(c.CandidateValue*f)
-	r.Ratio, r.Span, r.Blocks = ratio(c.LogRatio), percentSpan(c.Lo, c.Hi), len(c.Blocks)
-	if r.Span != none {
-		r.Span += " %"
+	r.Change, r.Blocks = percent(c.LogRatio), len(c.Blocks)
+	if finite(c.Lo) && finite(c.Hi) {
+		r.Span = percentSpan(c.Lo, c.Hi)
 	}
 	r.Sort = csvNumber(round(c.LogRatio))
 	if finite(c.MDE) && c.MDE > 0 {
@@ -208,7 +208,7 @@ func (b *builder) worst(candidate lab.Variant) ([]link, int) {
 	})
 	var out []link
 	for _, e := range all[:min(len(all), worstShown)] {
-		out = append(out, link{b.rows[e.pairing], b.at(e.level), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi) + " %"})
+		out = append(out, link{b.rows[e.pairing], b.at(e.level), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi)})
 	}
 	return out, len(all) - len(out)
 }
@@ -225,8 +225,13 @@ func (b *builder) matrixGroup(candidate lab.Variant, g group) matrixGroup {
 			}
 			m := matrixCell{ID: b.rows[e.pairing], Class: e.state.class(), Mark: e.state.mark(), Word: e.state.word()}
 			if e.state != broken && e.state != notRun {
-				m.Ratio, m.Span = ratio(e.comp.LogRatio), ratioSpan(e.comp.Lo, e.comp.Hi)
-				m.Class += " " + heat(e.comp)
+				m.Ratio = ratio(e.comp.LogRatio)
+				if finite(e.comp.Lo) && finite(e.comp.Hi) {
+					m.Span = ratioSpan(e.comp.Lo, e.comp.Hi)
+				}
+				if e.state != inconclusive { // what is not known has no colour
+					m.Class += " " + heat(e.comp)
+				}
 			}
 			r.Cells = append(r.Cells, m)
 		}
