@@ -38,6 +38,11 @@ type Options struct {
 	DeprecateEOF bool
 }
 
+// String leaves the password out.
+func (o Options) String() string {
+	return fmt.Sprintf("%s:%s as user %q", o.Network, o.Address, o.User)
+}
+
 // Conn is one connection to a server.
 type Conn struct {
 	fd      int

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -350,6 +351,13 @@ func listen(t testing.TB, path string, serve func(net.Conn)) {
 			}()
 		}
 	}()
+}
+
+func TestOptionsHidePassword(t *testing.T) {
+	o := Options{Network: "tcp", Address: "db:3306", User: "me", Password: "swordfish"}
+	if got, want := fmt.Sprintf("%v %+v", o, o), `tcp:db:3306 as user "me" tcp:db:3306 as user "me"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
 
 func TestUnreachable(t *testing.T) {
