@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"backslide/lab"
 	"backslide/proc"
 )
 
@@ -64,22 +63,6 @@ func (p *Prober) Take(server, client int) (Snapshot, error) {
 		s.host = parseHost(b)
 	}
 	return s, nil
-}
-
-// Meter takes a snapshot now, and another when the returned func is called, which returns
-// what was spent in between. When a process has ended by then, nothing can be read.
-func (p *Prober) Meter(server, client int) (func() lab.Usage, error) {
-	a, err := p.Take(server, client)
-	if err != nil {
-		return nil, err
-	}
-	return func() lab.Usage {
-		b, err := p.Take(server, client)
-		if err != nil {
-			b = Snapshot{host: unreadTicks()}
-		}
-		return Between(a, b)
-	}, nil
 }
 
 func (p *Prober) server(pid int) (process, []thread, error) {

@@ -166,34 +166,6 @@ func TestGone(t *testing.T) {
 	}
 }
 
-func TestMeter(t *testing.T) {
-	c := startChild(t, "busy", "")
-	var p Prober
-	end, err := p.Meter(c.pid, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.work()
-	if u := end(); u.ServerUser+u.ServerSystem < 0.3 || u.ClientUser != -1 || u.HostBusy < 0 {
-		t.Errorf("Meter: %+v", u)
-	}
-	end, err = p.Meter(c.pid, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := exec.Command("kill", "-KILL", strconv.Itoa(c.pid)).Run(); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := p.Take(c.pid, 0); err != nil {
-			break
-		}
-	}
-	if u := end(); u != unread() {
-		t.Errorf("Meter of a process that died: %+v", u)
-	}
-}
-
 // Snapshots are taken before and after each slice of 200 ms, so they must be cheap.
 func TestTakeIsCheap(t *testing.T) {
 	c := startChild(t, "threads", "")

@@ -269,3 +269,50 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("with room again: %v", err)
 	}
 }
+
+// Several processes may make the same lab at once.
+func TestOpenTogether(t *testing.T) {
+	for range 5 {
+		dir := filepath.Join(t.TempDir(), "lab")
+		errs := make(chan error)
+		for range 8 {
+			go func() {
+				s, err := Open(dir)
+				if err == nil {
+					_, err = s.NewRun(context.Background(), filledRun())
+					err = errors.Join(err, s.Close())
+				}
+				errs <- err
+			}()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		runs, err := openLab(t, dir).Runs(context.Background())
+		if err != nil || len(runs) != 8 {
+			t.Errorf("%d runs, %v; 8 were stored", len(runs), err)
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s := openLab(t, t.TempDir())
+	id, r := newRun(t, s)
+	if err := s.AddSlice(context.Background(), id, filledSlice(r, 0)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, errSlices := s.Slices(ctx, id, Filter{})
+	_, errRun := s.Run(ctx, id)
+	for name, err := range map[string]error{"Slices": errSlices, "Run": errRun, "AddSlice": s.AddSlice(ctx, id, filledSlice(r, 1))} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want Canceled", name, err)
+		}
+	}
+	if got, err := s.Slices(context.Background(), id, Filter{}); err != nil || len(got) != 1 {
+		t.Errorf("%d slices, %v; one was stored before", len(got), err)
+	}
+}

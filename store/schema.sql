@@ -127,7 +127,7 @@ CREATE TABLE slice (
     err               TEXT,                        -- why the slice has no result; NULL: it has one
     UNIQUE (variant_id, level_id, block, set_no, seq, kind)
 ) STRICT;
-CREATE INDEX slice_run ON slice (run_id);
+CREATE INDEX slice_run ON slice (run_id, block);
 
 -- How often a server answered with an error code in a slice.
 CREATE TABLE slice_error (

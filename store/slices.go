@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
 	"backslide/lab"
 )
@@ -53,9 +53,16 @@ func (s *Store) slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, e
 	if err != nil {
 		return nil, err
 	}
-	where, args, ok := f.where(ids)
+	where, args, ok := f.where(run, ids)
 	if !ok {
 		return nil, nil
+	}
+	if f.narrow() {
+		g := &gatherer{names: ids}
+		if err := s.gather(ctx, g, where, args); err != nil {
+			return nil, err
+		}
+		return s.finish(ctx, g, f, where, args)
 	}
 	// Stored slices never change, so everything up to the newest id is one moment's
 	// picture, over however many connections it is read.
@@ -64,38 +71,43 @@ func (s *Store) slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, e
 		return nil, err
 	}
 	n := min(int64(runtime.GOMAXPROCS(0)), 4, 1+(hi.Int64-lo.Int64)/partRows)
-	parts, errs := make([]*gatherer, n), make(chan error, n)
-	for i := range n {
-		first := lo.Int64 + (hi.Int64-lo.Int64+1)*i/n
-		last := lo.Int64 + (hi.Int64-lo.Int64+1)*(i+1)/n - 1
-		parts[i] = &gatherer{names: ids}
-		query := `SELECT gather(s.id, ` + sliceColumns + `) FROM slice s WHERE s.id BETWEEN ? AND ? AND +s.run_id = ?` + where
-		go func() { errs <- s.gather(ctx, parts[i], query, append([]any{first, last, run}, args...)) }()
-	}
-	for range n {
-		err = errors.Join(err, <-errs)
-	}
+	g, err := s.gatherParts(ctx, n, ids, lo.Int64, hi.Int64, where, args)
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(ctx, parts, f, []any{lo.Int64, hi.Int64, run}, where, args)
+	return s.finish(ctx, g, f, where+" AND x.slice_id BETWEEN ? AND ?", append(args, lo.Int64, hi.Int64))
 }
 
-// finish adds errors and histograms to the slices of all parts and sorts them.
-func (s *Store) finish(ctx context.Context, parts []*gatherer, f Filter, span []any, where string, args []any) ([]lab.Slice, error) {
-	var all [][]lab.Slice
-	var allIDs [][]int64
-	for _, g := range parts {
-		all, allIDs = append(all, g.slices), append(allIDs, g.ids)
+// gatherParts reads the slices with ids from lo to hi on n connections at once, each into
+// its own part of one array.
+func (s *Store) gatherParts(ctx context.Context, n int64, ids *names, lo, hi int64, where string, args []any) (*gatherer, error) {
+	all := &gatherer{names: ids, slices: make([]lab.Slice, 0, hi-lo+1)}
+	parts, errs := make([]*gatherer, n), make(chan error, n)
+	for i := range n {
+		from, to := (hi-lo+1)*i/n, (hi-lo+1)*(i+1)/n
+		parts[i] = &gatherer{names: ids, slices: all.slices[from:from:to]}
+		go func() {
+			errs <- s.gather(ctx, parts[i], where+" AND s.id BETWEEN ? AND ?", append(slices.Clone(args), lo+from, lo+to-1))
+		}()
 	}
-	out, ids := slices.Concat(all...), slices.Concat(allIDs...)
-	from := ` JOIN slice s ON s.id = x.slice_id WHERE x.slice_id BETWEEN ? AND ? AND +s.run_id = ?` + where
-	args = append(span, args...)
+	var err error
+	for range n {
+		err = errors.Join(err, <-errs)
+	}
+	for _, g := range parts { // closes the gaps that rows of other runs left
+		all.ids, all.slices = append(all.ids, g.ids...), append(all.slices, g.slices...)
+	}
+	return all, err
+}
+
+// finish adds errors and histograms to the slices and sorts them.
+func (s *Store) finish(ctx context.Context, g *gatherer, f Filter, where string, args []any) ([]lab.Slice, error) {
+	out, from := g.slices, ` x JOIN slice s ON s.id = x.slice_id WHERE `+where
 	type count struct {
 		slice int64
 		lab.ErrorCount
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT slice_id, code, count FROM slice_error x`+from+` ORDER BY slice_id, x.position`, args...)
+	rows, err := s.read.QueryContext(ctx, `SELECT slice_id, code, count FROM slice_error`+from+` ORDER BY slice_id, x.position`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +119,8 @@ func (s *Store) finish(ctx context.Context, parts []*gatherer, f Filter, span []
 		sortRun(out)
 		return out, nil
 	}
-	at := make(map[int64]*lab.Slice, len(ids))
-	for i, id := range ids {
+	at := make(map[int64]*lab.Slice, len(out))
+	for i, id := range g.ids {
 		at[id] = &out[i]
 	}
 	for _, c := range counts {
@@ -126,7 +138,7 @@ func (s *Store) finish(ctx context.Context, parts []*gatherer, f Filter, span []
 }
 
 func (s *Store) histograms(ctx context.Context, at map[int64]*lab.Slice, from string, args []any) error {
-	rows, err := s.read.QueryContext(ctx, `SELECT slice_id, hist FROM slice_histogram x`+from, args...)
+	rows, err := s.read.QueryContext(ctx, `SELECT slice_id, hist FROM slice_histogram`+from, args...)
 	if err != nil {
 		return err
 	}
@@ -144,12 +156,18 @@ func (s *Store) histograms(ctx context.Context, at map[int64]*lab.Slice, from st
 	return rows.Err()
 }
 
-// where returns the filter as SQL on slice s, and false when it names what the run has not.
-func (f Filter) where(n *names) (string, []any, bool) {
-	var where strings.Builder
-	var args []any
+// narrow reports whether the filter names what an index finds.
+func (f Filter) narrow() bool { return f.Variant != nil || f.Level != nil || len(f.Blocks) > 0 }
+
+// where returns the filter as SQL on slice s, and false when it names what the run has
+// not. A + keeps SQLite from an index that would be the worse choice.
+func (f Filter) where(run int64, n *names) (string, []any, bool) {
+	where, args := "+s.run_id = ?", []any{run}
+	if f.Variant == nil && f.Level == nil && len(f.Blocks) > 0 {
+		where = "s.run_id = ?" // with the block in the index slice_run
+	}
 	and := func(cond string, v any) {
-		where.WriteString(" AND " + cond)
+		where += " AND " + cond
 		args = append(args, v)
 	}
 	if f.Kind != "" {
@@ -167,13 +185,14 @@ func (f Filter) where(n *names) (string, []any, bool) {
 		if !ok {
 			return "", nil, false
 		}
+		and("s.variant_id IN (SELECT id FROM variant WHERE run_id = ?)", run) // the first part of the key
 		and("s.level_id = ?", id)
 	}
 	if len(f.Blocks) > 0 {
-		blocks := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Blocks)), ","), "[]")
-		and("s.block IN (SELECT value FROM json_each(?))", "["+blocks+"]")
+		blocks, _ := json.Marshal(f.Blocks) // numbers always can be
+		and("s.block IN (SELECT value FROM json_each(?))", string(blocks))
 	}
-	return where.String(), args, true
+	return where, args, true
 }
 
 // sortRun puts slices into the order in which they were run. They mostly are already.

@@ -240,6 +240,41 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// Slices are read in parts when there are many, with the rows of other runs in between.
+func TestParts(t *testing.T) {
+	ctx := context.Background()
+	s := openLab(t, t.TempDir())
+	id, r := newRun(t, s)
+	other, _ := newRun(t, s)
+	for n := range 50 {
+		for _, run := range []int64{id, other}[:1+n%2] {
+			if err := s.AddSlice(ctx, run, filledSlice(r, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ids, err := s.idsOf(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.gatherParts(ctx, 1, ids, 1, 75, "s.run_id = ?", []any{id})
+	if err != nil || len(want.slices) != 50 || len(want.ids) != 50 {
+		t.Fatalf("%d slices, %d ids, %v; want 50", len(want.slices), len(want.ids), err)
+	}
+	for n := range int64(7) {
+		got, err := s.gatherParts(ctx, n+1, ids, 1, 75, "s.run_id = ?", []any{id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want.slices, got.slices); d != "" {
+			t.Errorf("in %d parts (-want +got):\n%s", n+1, d)
+		}
+		if d := cmp.Diff(want.ids, got.ids); d != "" {
+			t.Errorf("ids in %d parts (-want +got):\n%s", n+1, d)
+		}
+	}
+}
+
 // The sqlite3 shell must be able to read the lab, views included.
 func TestShell(t *testing.T) {
 	ctx := context.Background()
