@@ -53,7 +53,7 @@ func (p *Program) Load(ctx context.Context, dial Dial, o LoadOptions) (err error
 		return fmt.Errorf("load %s: %w", p.Workload.Name, err)
 	}
 	for _, c := range conns {
-		quicken(c)
+		quicken(ctx, c)
 	}
 	if err := p.load(ctx, conns, o); err != nil {
 		return fmt.Errorf("load %s: %w", p.Workload.Name, err)
@@ -75,9 +75,9 @@ func dialAll(ctx context.Context, dial Dial, n int) ([]Conn, error) {
 
 // quicken sets what makes bulk inserts faster and changes no data. Servers that do not
 // know or allow a setting go without.
-func quicken(c Conn) {
+func quicken(ctx context.Context, c Conn) {
 	for _, set := range []string{"unique_checks=0", "foreign_key_checks=0", "sql_log_bin=0"} {
-		c.Query("SET SESSION " + set)
+		exec(ctx, c, "SET SESSION "+set)
 	}
 }
 
@@ -86,7 +86,7 @@ func (p *Program) load(ctx context.Context, conns []Conn, o LoadOptions) error {
 	if phase == nil {
 		phase = func(string) {}
 	}
-	if err := runAll(conns[0], p.setup); err != nil {
+	if err := runAll(ctx, conns[0], p.setup); err != nil {
 		return err
 	}
 	total, _ := p.rows()
@@ -96,7 +96,7 @@ func (p *Program) load(ctx context.Context, conns []Conn, o LoadOptions) error {
 	for i := range p.tables {
 		t := &p.tables[i]
 		phase("fill " + t.name)
-		if err := runAll(conns[0], append([]string{"DROP TABLE IF EXISTS " + t.name}, t.create...)); err != nil {
+		if err := runAll(ctx, conns[0], append([]string{"DROP TABLE IF EXISTS " + t.name}, t.create...)); err != nil {
 			return err
 		}
 		if err := t.fill(ctx, conns, o.Seed, &done); err != nil {
@@ -107,14 +107,14 @@ func (p *Program) load(ctx context.Context, conns []Conn, o LoadOptions) error {
 		return err
 	}
 	phase("finish")
-	return runAll(conns[0], p.finish)
+	return runAll(ctx, conns[0], p.finish)
 }
 
 // after builds indexes and the like, tables side by side.
 func (p *Program) after(ctx context.Context, conns []Conn, phase func(string)) error {
 	phase("index")
 	return each(ctx, conns, len(p.tables), func(c Conn, i int) error {
-		return runAll(c, p.tables[i].after)
+		return runAll(ctx, c, p.tables[i].after)
 	})
 }
 
@@ -197,11 +197,15 @@ func (t *table) fill(ctx context.Context, conns []Conn, seed uint64, done *atomi
 
 // await waits for the reply to what was sent on c.
 func await(ctx context.Context, c Conn) (lab.Reply, error) {
-	pfd := []unix.PollFd{{Fd: int32(c.FD()), Events: unix.POLLIN}}
+	pfd := []unix.PollFd{{Fd: int32(c.FD())}}
 	for ctx.Err() == nil {
 		done, r, err := c.Receive()
 		if done || err != nil {
 			return r, err
+		}
+		pfd[0].Events = unix.POLLIN
+		if c.WantWrite() {
+			pfd[0].Events |= unix.POLLOUT
 		}
 		if _, err := unix.Poll(pfd, 100); err != nil && !errors.Is(err, unix.EINTR) {
 			return r, fmt.Errorf("wait for a reply: %w", err)

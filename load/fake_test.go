@@ -196,12 +196,9 @@ func (c *fakeConn) Receive() (bool, lab.Reply, error) {
 	return true, r, nil
 }
 
-func (c *fakeConn) Query(sql string) (lab.Reply, error) {
-	if err := c.write([]byte(sql)); err != nil {
-		return lab.Reply{}, err
-	}
-	return await(context.Background(), c)
-}
+func (c *fakeConn) Query(sql string) (lab.Reply, error) { return exec(context.Background(), c, sql) }
+
+func (c *fakeConn) WantWrite() bool { return false }
 
 func (c *fakeConn) Close() error {
 	c.closed = true

@@ -30,6 +30,9 @@ type Conn interface {
 	Receive() (done bool, r lab.Reply, err error)
 	// Query sends a statement as text and blocks until the reply is whole.
 	Query(sql string) (lab.Reply, error)
+	// WantWrite says that part of what was sent is still here: FD is to be polled for
+	// writing too, and Receive sends more of it.
+	WantWrite() bool
 	Close() error
 }
 

@@ -106,7 +106,7 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 			return nil, fmt.Errorf("side session %d: %w", i+1, limit(err))
 		}
 		s.sides = append(s.sides, c)
-		if err := runAll(c, sd.open); err != nil {
+		if err := runAll(ctx, c, sd.open); err != nil {
 			return nil, fmt.Errorf("side session %d: %w", i+1, err)
 		}
 	}
@@ -209,8 +209,11 @@ func (e *StatementError) Error() string {
 func (e *StatementError) ErrorCode() int { return e.Reply.Code }
 
 // exec runs one statement and makes an error of a refusal.
-func exec(c Conn, sql string) (lab.Reply, error) {
-	r, err := c.Query(sql)
+func exec(ctx context.Context, c Conn, sql string) (lab.Reply, error) {
+	if err := c.SendQuery([]byte(sql)); err != nil {
+		return lab.Reply{}, fmt.Errorf("%s: %w", quoteShort(sql), err)
+	}
+	r, err := await(ctx, c)
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", quoteShort(sql), err)
 	}
@@ -220,9 +223,9 @@ func exec(c Conn, sql string) (lab.Reply, error) {
 	return r, nil
 }
 
-func runAll(c Conn, statements []string) error {
+func runAll(ctx context.Context, c Conn, statements []string) error {
 	for _, sql := range statements {
-		if _, err := exec(c, sql); err != nil {
+		if _, err := exec(ctx, c, sql); err != nil {
 			return err
 		}
 	}
@@ -270,7 +273,9 @@ func (s *Session) Close() error {
 	s.workers = nil
 	for i, c := range s.sides {
 		if s.broken == nil && len(s.clients) > 0 {
-			errs = append(errs, runAll(c, s.st.sides[i].close))
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			errs = append(errs, runAll(ctx, c, s.st.sides[i].close))
+			cancel()
 		}
 		c.Close()
 	}

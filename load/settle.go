@@ -43,12 +43,12 @@ func (p *Program) Settle(ctx context.Context, name string, dial Dial) ([]Settled
 func (s settle) run(ctx context.Context, c Conn) (Settled, error) {
 	began := time.Now()
 	out := Settled{Name: s.name, Reached: true}
-	err := runAll(c, s.do)
+	err := runAll(ctx, c, s.do)
 	if err == nil && s.until != "" {
 		out.Reached, err = s.wait(ctx, c)
 	}
 	if err == nil {
-		err = runAll(c, s.undo)
+		err = runAll(ctx, c, s.undo)
 	}
 	out.Took = time.Since(began)
 	return out, err
@@ -61,7 +61,7 @@ func (s settle) wait(ctx context.Context, c Conn) (bool, error) {
 	every := time.NewTicker(s.every)
 	defer every.Stop()
 	for {
-		r, err := exec(c, s.until)
+		r, err := exec(ctx, c, s.until)
 		if err != nil || r.Rows > 0 {
 			return err == nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"backslide/lab"
 )
 
@@ -203,7 +205,22 @@ func (w *worker) send(c *client, sl *slice) bool {
 		sl.fail(gone(c, err))
 		return false
 	}
+	if c.conn.WantWrite() {
+		w.push(c, sl)
+	}
 	return true
+}
+
+// push waits until the kernel has taken all of a long statement. The server reads it
+// meanwhile, so that takes long only if the server hangs.
+func (w *worker) push(c *client, sl *slice) {
+	pfd := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN | unix.POLLOUT}}
+	for c.conn.WantWrite() && !sl.stop.Load() {
+		unix.Poll(pfd, int(patience/1e6))
+		if done, _, err := c.conn.Receive(); done || err != nil {
+			sl.fail(gone(c, fmt.Errorf("an answer came before the end of the statement: %w", errors.Join(err, io.ErrUnexpectedEOF))))
+		}
+	}
 }
 
 // reply handles a whole reply, at stamp now: it sends what comes next. It reports whether

@@ -1,0 +1,264 @@
+package load_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"backslide/fetch"
+	"backslide/lab"
+	"backslide/load"
+	"backslide/proc"
+	"backslide/server"
+	"backslide/wire"
+	"backslide/workloads"
+)
+
+// live is a running server with an empty schema named test.
+type live struct {
+	*server.Server
+	build lab.Build
+}
+
+func startServer(t testing.TB, name, engine string, options ...lab.Option) *live {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
+	dir, err := fetch.DefaultDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := (&fetch.Cache{Dir: dir, Log: t.Logf}).Build(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, err := proc.NewGuard(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { guard.Close() })
+	run, err := os.MkdirTemp("", "bs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(run) })
+	here := t.TempDir()
+	spec := server.Spec{
+		Build: b, Engine: engine, DataDir: filepath.Join(here, "data"), RunDir: filepath.Join(run, "a"), LogFile: filepath.Join(here, "log"), Guard: guard,
+		Config: lab.Config{Name: "test", Options: append(options, lab.Option{Name: "innodb_flush_log_at_trx_commit", Value: "2"})},
+	}
+	if err := server.Init(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	l := &live{s, b}
+	c, err := l.dial("")(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if r, err := c.Query("CREATE DATABASE test"); err != nil || r.Code != 0 && r.Code != 1007 {
+		t.Fatalf("create the schema: %v %v", r, err)
+	}
+	return l
+}
+
+func (l *live) dial(schema string) load.Dial {
+	return func(ctx context.Context) (load.Conn, error) {
+		c, err := wire.Dial(ctx, wire.Options{Network: "unix", Address: l.Socket(), User: server.User, Schema: schema})
+		return conn{c}, code(err)
+	}
+}
+
+// conn gives errors their numbers.
+type conn struct{ *wire.Conn }
+
+func (c conn) Prepare(sql string) (int, int, error) {
+	stmt, params, err := c.Conn.Prepare(sql)
+	return stmt, params, code(err)
+}
+
+func code(err error) error {
+	if e := (*wire.ServerError)(nil); errors.As(err, &e) {
+		return refusal{err, e.Code}
+	}
+	return err
+}
+
+type refusal struct {
+	error
+	number int
+}
+
+func (r refusal) ErrorCode() int { return r.number }
+func (r refusal) Unwrap() error  { return r.error }
+
+func (l *live) bind(t testing.TB, workload, engine string, params map[string]string) *load.Program {
+	t.Helper()
+	file, text, ok := workloads.Text(workload)
+	if !ok {
+		t.Fatalf("no workload %s", workload)
+	}
+	w, err := load.Parse(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.Bind(params, load.Target{Family: l.build.Family, Version: l.build.VersionNumber(), Engine: engine, Schema: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// text returns the only value of a query.
+func (l *live) text(t testing.TB, sql string) string {
+	t.Helper()
+	db, err := l.DB("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var s string
+	if err := db.QueryRow(sql).Scan(&s); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return s
+}
+
+// TestRealServers loads both workloads on every server and engine, and runs every step of
+// them, whose rows have to be equal everywhere.
+func TestRealServers(t *testing.T) {
+	want := map[string]string{}
+	same := func(t *testing.T, what, got string) {
+		if want[what] == "" {
+			want[what] = got
+		} else if got != want[what] {
+			t.Errorf("%s: %s, elsewhere %s", what, got, want[what])
+		}
+	}
+	for _, c := range []struct {
+		build, plugin string
+		engines       []string
+	}{
+		{"mysql@5.6", "", []string{"InnoDB", "MyISAM", "MEMORY"}},
+		{"mariadb@10.5", "", []string{"InnoDB", "Aria"}},
+		{"mariadb@11.8", "MyRocks", []string{"InnoDB", "MyRocks", "MEMORY"}},
+		{"mysql@9.7", "", []string{"InnoDB"}},
+	} {
+		t.Run(c.build, func(t *testing.T) {
+			l := startServer(t, c.build, c.plugin, lab.Option{Name: "max_heap_table_size", Value: "64M"}, lab.Option{Name: "sync_binlog", Value: "0"})
+			for _, engine := range c.engines {
+				t.Run(engine, func(t *testing.T) { everyStep(t, l, engine, same) })
+			}
+		})
+	}
+}
+
+func everyStep(t *testing.T, l *live, engine string, same func(t *testing.T, what, got string)) {
+	for _, w := range []struct {
+		name   string
+		params map[string]string
+	}{{"slap", map[string]string{"rows": "3000"}}, {"sysbench", map[string]string{"rows": "1000", "tables": "2"}}} {
+		p := l.bind(t, w.name, engine, w.params)
+		if err := p.Load(t.Context(), l.dial("test"), load.LoadOptions{Seed: 3}); err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range p.Workload.Steps {
+			if _, err := p.Settle(t.Context(), st.Name, l.dial("test")); err != nil {
+				t.Error(err)
+			}
+			got, err := work(t, l, p, st)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			same(t, w.name+" "+st.Name, got)
+		}
+	}
+	sums := ""
+	for _, table := range []string{"sbtest1", "sbtest2"} {
+		sums += l.text(t, "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(k, c, pad)))) FROM "+table) + " "
+	}
+	same(t, "tables after all steps", sums)
+}
+
+// work runs a step for a fixed number of operations and says what came of it.
+func work(t *testing.T, l *live, p *load.Program, st load.StepInfo) (string, error) {
+	clients := 1 // for writes: MyISAM and the like keep no transactions apart
+	if st.Read {
+		clients = 3
+	}
+	ops := int64(60)
+	if st.Unit == "$rows" {
+		ops = 6000 // 6 scans of 1000 rows
+	}
+	s, err := p.Session(t.Context(), load.Work{Step: st.Name, Clients: clients, Seed: 5}, l.dial("test"), load.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	r, err := s.Slice(t.Context(), load.SliceSpec{Ops: ops, Timeout: time.Minute}, func() {})
+	if err != nil {
+		return "", err
+	}
+	if r.Hist.N() == 0 || r.Wall <= 0 {
+		t.Errorf("%s: %+v", st.Name, r)
+	}
+	return fmt.Sprintf("%d operations, %d rows, %d errors", r.Ops, r.Rows, len(r.Errors)), nil
+}
+
+// TestRealSlices runs timed slices and meets what goes wrong.
+func TestRealSlices(t *testing.T) {
+	l := startServer(t, "mariadb@11.8", "InnoDB", lab.Option{Name: "max_prepared_stmt_count", Value: "100"}, lab.Option{Name: "max_connections", Value: "60"})
+	p := l.bind(t, "sysbench", "InnoDB", map[string]string{"rows": "10000", "tables": "10"})
+	if err := p.Load(t.Context(), l.dial("test"), load.LoadOptions{Seed: 3, Workers: 3}); err != nil {
+		t.Fatal(err)
+	}
+	open := func(clients int) (*load.Session, error) {
+		return p.Session(t.Context(), load.Work{Step: "point-query", Clients: clients, Seed: 1}, l.dial("test"), load.Options{})
+	}
+	s, err := open(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := range 4 {
+		r, err := s.Slice(t.Context(), load.SliceSpec{Seq: seq, Discard: 10 * time.Millisecond, Duration: 200 * time.Millisecond}, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%.0f per second, p50 %s, p99 %s, max %s, client %.2f µs", float64(r.Ops)/r.Wall, r.Hist.Quantile(0.5), r.Hist.Quantile(0.99), r.Hist.Max(), (r.ClientUser+r.ClientSystem)*1e6/float64(r.Ops))
+		if r.Rows != r.Ops || r.Ops < 100 || len(r.Errors) > 0 || r.Retries > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	// 11 clients of 10 statements each
+	if s, err := open(11); !errors.Is(err, load.ErrLimit) {
+		t.Errorf("more statements than the server has room for: %v", err)
+		if s != nil {
+			s.Close()
+		}
+	}
+	if c, n := p.Needs("point-query", 11); c != 11 || n != 110 {
+		t.Errorf("needs %d connections and %d statements", c, n)
+	}
+	time.AfterFunc(300*time.Millisecond, l.Kill)
+	began := time.Now()
+	_, err = s.Slice(t.Context(), load.SliceSpec{Duration: time.Minute}, func() {})
+	if took := time.Since(began); err == nil || took > 2300*time.Millisecond || !strings.Contains(err.Error(), "SELECT c FROM sbtest") {
+		t.Errorf("after %s: %v", took, err)
+	}
+	if err != nil && !errors.Is(err, wire.ErrGone) && !errors.Is(err, load.ErrGone) {
+		t.Errorf("a killed server: %v", err)
+	}
+	s.Close()
+}
