@@ -38,8 +38,9 @@ func TestCPU(t *testing.T) {
 			t.Parallel()
 			u, _, wall := observe(t, job, "")
 			got := u.ServerUser + u.ServerSystem
-			if got < want || got > want+0.06 {
-				t.Errorf("CPU %.3f s, want %.3f to %.3f", got, want, want+0.06)
+			// the runtime's own threads take a part of the time that the job takes
+			if most := want + 0.05 + 0.05*wall.Seconds(); got < want || got > most {
+				t.Errorf("CPU %.3f s, want %.3f to %.3f", got, want, most)
 			}
 			if u.ServerUser < 0 || u.ServerSystem < 0 {
 				t.Errorf("user %.3f, kernel %.3f", u.ServerUser, u.ServerSystem)

@@ -99,13 +99,13 @@ func TestKilled(t *testing.T) {
 	var stored int
 	for range 3 {
 		cmd, lines := startChild(t, "add", dir)
-		for reported := 0; reported < 40 && lines.Scan(); reported++ {
+		for reported := 0; reported < 20 && lines.Scan(); reported++ {
 			n, err := strconv.Atoi(lines.Text())
 			if err != nil {
 				t.Fatal(lines.Text())
 			}
 			stored = n + 1
-			if reported%10 != 0 {
+			if reported%5 != 0 {
 				continue
 			}
 			got, err := s.Slices(ctx, id, Filter{})
@@ -132,8 +132,8 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) < stored || stored < 120 {
-		t.Fatalf("%d slices, %d were reported as stored, in 3 lives of at least 40", len(got), stored)
+	if len(got) < stored || stored < 60 {
+		t.Fatalf("%d slices, %d were reported as stored, in 3 lives of at least 20", len(got), stored)
 	}
 	for n, sl := range got {
 		if d := cmp.Diff(filledSlice(r, n), sl); d != "" {

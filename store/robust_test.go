@@ -272,7 +272,7 @@ func TestDiskFull(t *testing.T) {
 
 // Several processes may make the same lab at once.
 func TestOpenTogether(t *testing.T) {
-	for range 5 {
+	for range 2 {
 		dir := filepath.Join(t.TempDir(), "lab")
 		errs := make(chan error)
 		for range 8 {

@@ -61,7 +61,7 @@ CREATE TABLE variant (
     build_id       INTEGER REFERENCES build,
     config_id      INTEGER REFERENCES config,
     engine_version TEXT,
-    ignored_json   TEXT CHECK (json_valid(ignored_json)), -- options that had no effect
+    ignored_json   TEXT CHECK (ignored_json IS NULL OR json_valid(ignored_json)), -- options that had no effect
     UNIQUE (run_id, build, config, engine, copy),
     UNIQUE (run_id, position)
 ) STRICT;

@@ -295,6 +295,11 @@ func TestShell(t *testing.T) {
 	if err != nil || string(out) != want {
 		t.Errorf("sqlite3: %v\n%s, want %s", err, out, want)
 	}
+	// by the rules of the shell's version of SQLite, which may be years older
+	out, err = exec.Command(shell, filepath.Join(dir, Database), "PRAGMA integrity_check").CombinedOutput()
+	if err != nil || string(out) != "ok\n" {
+		t.Errorf("integrity_check in sqlite3: %v\n%s", err, out)
+	}
 	out, err = exec.Command(shell, filepath.Join(dir, Database), "DELETE FROM slice").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "write-once") {
 		t.Errorf("DELETE in sqlite3: %v\n%s", err, out)
