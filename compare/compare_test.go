@@ -64,7 +64,7 @@ func TestTruth(t *testing.T) {
 		{"slower", -0.05, 0.03, lab.Regressed, 295},
 		{"faster", +0.05, 0.03, lab.Improved, 295},
 	} {
-		s := sim{blocks: 20, slices: 8, levels: 300, clients: 1, candidates: 1, theta: tt.theta, restart: 0.012, noise: 0.03, drift: 0.002, seed: 11}
+		s := sim{blocks: 20, slices: 4, levels: 300, clients: 1, candidates: 1, theta: tt.theta, restart: 0.012, noise: 0.02, drift: 0.002, seed: 11}
 		run := s.run()
 		run.Plan.Margin = tt.margin
 		cs := qps(summary(t, run, s.measure()))

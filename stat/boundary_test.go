@@ -31,11 +31,15 @@ func TestBoundaryReference(t *testing.T) {
 // The grid is fine enough: one with twice the cells says the same to
 // 0.25 %, after the tenth block to 0.1 %.
 func TestBoundaryConverged(t *testing.T) {
-	for _, r := range []Rule{
-		{Max: 14, First: 4, Alpha: 0.01, Rho: 2},
-		{Max: 14, First: 4, Prior: 8, Alpha: 0.0005, Rho: 2},
-		{Max: 12, First: 3, Prior: 6, Alpha: 0.05, Rho: 1},
-	} {
+	rules := []Rule{{Max: 8, First: 4, Alpha: 0.01, Rho: 2}}
+	if *long {
+		rules = []Rule{
+			{Max: 20, First: 4, Alpha: 0.01, Rho: 2},
+			{Max: 40, First: 4, Prior: 8, Alpha: 0.0005, Rho: 2},
+			{Max: 12, First: 3, Prior: 6, Alpha: 0.05, Rho: 1},
+		}
+	}
+	for _, r := range rules {
 		coarse, fine := r.Solve(), r.solve(2)
 		for n := r.First; n <= r.Max; n++ {
 			if a, b := coarse.At(n), fine.At(n); math.Abs(a/b-1) > 2.5e-3 || n > 10 && math.Abs(a/b-1) > 1e-3 {
@@ -137,10 +141,12 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
+// chunk is how many calls each makes from one seed.
+const chunk = 50
+
 // each runs f so often, on all processors; what f is given to draw from depends only on
 // the number of the call's chunk.
 func each(times int, f func(rng *rand.Rand, mu sync.Locker)) {
-	const chunk = 1000
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next := make(chan uint64)

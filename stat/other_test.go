@@ -209,15 +209,15 @@ func approx() cmp.Option {
 // next level up; nothing at all has 1.
 func TestSequentialP(t *testing.T) {
 	var b Boundaries
-	r := Rule{Max: 8, First: 4, Prior: 3, Alpha: 0.5, Rho: 2}
+	r := Rule{Max: 6, First: 4, Prior: 3, Alpha: 0.5, Rho: 2}
 	at := func(alpha, share float64) []Estimate {
 		one := r
 		one.Alpha = alpha
 		var path []Estimate
-		for n := 4; n <= 7; n++ {
+		for n := 4; n <= 6; n++ {
 			e := Estimate{N: n, SD: math.Sqrt(float64(n)), DF: float64(n + 2), Prior: 3}
-			if n == 6 {
-				e.Mean = -share * b.Get(one).At(6)
+			if n == 5 {
+				e.Mean = -share * b.Get(one).At(5)
 			}
 			path = append(path, e)
 		}

@@ -93,7 +93,7 @@ func TestRuleFalseAlarms(t *testing.T) {
 // The repeated confidence interval covers the truth at all looks at once, whatever the
 // truth, whatever the rule stops for.
 func TestRuleCoverage(t *testing.T) {
-	paths, tolerance := 2_000, 0.009
+	paths, tolerance := 1_000, 0.012
 	if *long {
 		paths, tolerance = 100_000, 0.001
 	}
