@@ -34,6 +34,8 @@ type Slice struct {
 	Age      float64   // seconds from the server's being ready to Start
 	Wall     float64   // seconds measured
 	Ops      int64     // operations that ended in Wall
+	Offered  float64   // operations per second that an open loop asked for; 0: a closed loop
+	Behind   int64     // operations of an open loop that were due in Wall and had not ended
 	Rows     int64     // rows that those operations returned
 	Retries  int64     // operations that were tried again after a retryable error
 	Errors   []ErrorCount

@@ -336,6 +336,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	}
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
+	sl.Offered, sl.Behind = out.Offered, out.Behind
 	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
 	if out.Ops == 0 {
 		return errors.New("no operation ended in the slice")

@@ -91,10 +91,16 @@ func untilDead(ctx context.Context, s Server) (context.Context, context.CancelFu
 	return ctx, func() { cancel(nil) }
 }
 
-// cause prefers the reason that a context ended to what the ending broke.
+// dying is how long a server that broke a connection may take to be gone.
+const dying = time.Second
+
+// cause prefers the reason that a context of untilDead ended to what the ending broke: a
+// client sees a connection reset before anyone sees that the server is gone.
 func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil && context.Cause(ctx) != nil {
+	select {
+	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-time.After(dying):
+		return err
 	}
-	return err
 }

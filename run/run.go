@@ -82,6 +82,8 @@ type Outcome struct {
 	Start      time.Time
 	Wall       float64 // seconds
 	Ops        int64
+	Offered    float64 // operations per second that an open loop asked for; 0: a closed loop
+	Behind     int64   // of those, due and not ended
 	Rows       int64
 	Retries    int64
 	Errors     []lab.ErrorCount

@@ -9,14 +9,6 @@ import (
 	"backslide/lab"
 )
 
-// Event is something that happened during a run and is no result.
-type Event struct {
-	At      time.Time
-	Block   int         // −1: of no block
-	Variant lab.Variant // zero: of no variant
-	Text    string
-}
-
 // AddEvent notes that something happened just now: a server died, a block was resumed, the
 // freezer fell back. Block −1 and the zero variant mean none.
 func (s *Store) AddEvent(ctx context.Context, run int64, block int, v lab.Variant, text string) error {
@@ -44,7 +36,7 @@ func (s *Store) AddEvent(ctx context.Context, run int64, block int, v lab.Varian
 }
 
 // Events returns the events of a run in the order in which they were noted.
-func (s *Store) Events(ctx context.Context, run int64) ([]Event, error) {
+func (s *Store) Events(ctx context.Context, run int64) ([]lab.Event, error) {
 	doing := fmt.Sprintf("read events of run %d", run)
 	ids, err := s.idsOf(ctx, run)
 	if err != nil {
@@ -63,9 +55,9 @@ func (s *Store) Events(ctx context.Context, run int64) ([]Event, error) {
 	if err != nil {
 		return nil, s.trouble(doing, err)
 	}
-	var out []Event
+	var out []lab.Event
 	for _, r := range all {
-		e := Event{Block: -1, Variant: ids.variantOf[r.variant.Int64], Text: r.text}
+		e := lab.Event{Block: -1, Variant: ids.variantOf[r.variant.Int64], Text: r.text}
 		if r.block.Valid {
 			e.Block = int(r.block.Int64)
 		}

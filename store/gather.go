@@ -61,7 +61,8 @@ func (g *gatherer) Step(_ *sqlite.FunctionContext, row []driver.Value) error {
 	sl.Block, sl.Set, sl.Seq, sl.Kind = int(r.int()), int(r.int()), int(r.int()), lab.Kind(r.text())
 	sl.Position, sl.Restart = int(r.int()), int(r.int())
 	sl.Start = r.time()
-	sl.Age, sl.Wall, sl.Ops, sl.Rows, sl.Retries = r.float(), r.float(), r.int(), r.int(), r.int()
+	sl.Age, sl.Wall, sl.Ops, sl.Offered = r.float(), r.float(), r.int(), r.float()
+	sl.Behind, sl.Rows, sl.Retries = r.int(), r.int(), r.int()
 	u := &sl.Usage
 	u.ServerUser, u.ServerSystem, u.ServerRunq = r.float(), r.float(), r.float()
 	u.ClientUser, u.ClientSystem = r.float(), r.float()

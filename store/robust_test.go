@@ -128,7 +128,7 @@ func TestEvents(t *testing.T) {
 	s := openLab(t, t.TempDir())
 	id, r := newRun(t, s)
 	before := time.Now()
-	want := []Event{
+	want := []lab.Event{
 		{Block: -1, Text: "freezer: cgroup is missing, servers are stopped instead"},
 		{Block: 0, Variant: r.Variants[1], Text: "the server died: signal 11"},
 		{Block: 2, Text: "resumed"},

@@ -84,7 +84,10 @@ CREATE TABLE level (
     clients    INTEGER NOT NULL,
     step_group TEXT    NOT NULL,                   -- load, point, range, aggregate, write
     is_read    INTEGER NOT NULL CHECK (is_read IN (0, 1)), -- 1: slices end by time; 0: after slice_ops
+    is_warm    INTEGER NOT NULL CHECK (is_warm IN (0, 1)), -- 1: run once per block for its effect, never measured
     slice_ops  INTEGER NOT NULL,                   -- operations per slice over all clients; 0 if is_read
+    slice_nsec INTEGER NOT NULL,                   -- length of a read slice, expected length of another
+    slices     INTEGER NOT NULL,                   -- per variant and block
     UNIQUE (run_id, workload, step, clients),
     UNIQUE (run_id, position)
 ) STRICT;
@@ -107,6 +110,8 @@ CREATE TABLE slice (
     age_sec           REAL    NOT NULL,            -- from the server's being ready to the start
     wall_sec          REAL    NOT NULL,            -- measured
     ops               INTEGER NOT NULL,
+    offered_per_sec   REAL    NOT NULL,            -- operations that an open loop asked for; 0: closed loop
+    behind            INTEGER NOT NULL,            -- of those, due and not ended
     rows              INTEGER NOT NULL,
     retries           INTEGER NOT NULL,
     server_user_sec   REAL,

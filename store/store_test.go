@@ -56,8 +56,8 @@ func filledRun() lab.Run {
 		},
 		Plan: plan, Base: base, Variants: []lab.Variant{base, cand},
 		Levels: []lab.LevelPlan{
-			{Level: lab.Level{Step: lab.Step{Workload: "slap", Name: "q1"}, Clients: 1}, Group: lab.Point, Read: true},
-			{Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "insert"}, Clients: 4}, Group: lab.Write, Ops: 5000},
+			{Level: lab.Level{Step: lab.Step{Workload: "slap", Name: "q1"}, Clients: 1}, Group: lab.Point, Read: true, Warm: true, Slice: 200 * time.Millisecond, Slices: 8},
+			{Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "insert"}, Clients: 4}, Group: lab.Write, Ops: 5000, Slice: 400 * time.Millisecond, Slices: 4},
 		},
 		Host: lab.Host{
 			Kernel: "6.1.0", CPU: "Xeon", CPUs: 2, Governor: "performance", Memory: 24 << 30, Virtual: "kvm", ClockSource: "tsc",
@@ -94,7 +94,7 @@ func filledSlice(r lab.Run, n int) lab.Slice {
 			Cell: lab.Cell{Variant: r.Variants[n/2%2], Step: l.Step, Clients: l.Clients},
 		},
 		Position: n % 40, Restart: 1, Start: time.Date(2026, 12, 1, 0, 0, n, 987654321, time.UTC),
-		Age: f, Wall: 0.2, Ops: i + 1, Rows: i + 2, Retries: i + 3,
+		Age: f, Wall: 0.2, Ops: i + 1, Offered: f + 100, Behind: i + 9, Rows: i + 2, Retries: i + 3,
 		Errors: []lab.ErrorCount{{Code: 1213, Count: i}, {Code: 1205, Count: 1}}, Hist: []byte(fmt.Sprintf("hist\x00%d", n)),
 		Usage: lab.Usage{
 			ServerUser: f + 1, ServerSystem: f + 2, ServerRunq: f + 3, ClientUser: f + 4, ClientSystem: f + 5,

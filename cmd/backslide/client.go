@@ -232,7 +232,7 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 		return nil, err
 	}
 	return &outcome{
-		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
+		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Offered: r.Offered, Behind: r.Behind, Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
 		ClientUser: r.ClientUser, ClientSys: r.ClientSystem,
 	}, nil
 }

@@ -94,10 +94,7 @@ func (e *env) judge(ctx context.Context, st *store.Store, r lab.Run) (lab.Summar
 	if err := latencies(ctx, st, r, &s); err != nil {
 		return lab.Summary{}, err
 	}
-	events, err := st.Events(ctx, r.ID)
-	for _, ev := range events {
-		s.Events = append(s.Events, lab.Event{At: ev.At, Block: ev.Block, Variant: ev.Variant, Text: ev.Text})
-	}
+	s.Events, err = st.Events(ctx, r.ID)
 	return s, err
 }
 

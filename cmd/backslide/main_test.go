@@ -7,9 +7,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// runEnvName makes this test binary a backslide.
+const runEnvName = "BACKSLIDE_TEST_RUN"
+
 func TestMain(m *testing.M) {
-	if os.Getenv(clientEnvName) != "" {
-		// Started as the client child of a backslide that itself runs in a test.
+	if os.Getenv(clientEnvName) != "" || os.Getenv(runEnvName) != "" {
+		// Started by a test as backslide, or by such a one as its client child.
 		os.Exit(backslide(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
 	}
 	testscript.Main(m, map[string]func(){"backslide": main})

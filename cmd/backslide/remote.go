@@ -192,7 +192,7 @@ func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func
 		}
 		if o := rep.Outcome; o != nil {
 			out = run.Outcome{
-				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist,
+				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist,
 				ClientUser: o.ClientUser, ClientSys: o.ClientSys,
 			}
 		}

@@ -82,6 +82,8 @@ type outcome struct {
 	Start      time.Time        `json:"start"`
 	Wall       float64          `json:"wall_sec"`
 	Ops        int64            `json:"ops"`
+	Offered    float64          `json:"offered_per_sec,omitempty"`
+	Behind     int64            `json:"behind,omitempty"`
 	Rows       int64            `json:"rows"`
 	Retries    int64            `json:"retries"`
 	Errors     []lab.ErrorCount `json:"errors,omitempty"`

@@ -1,0 +1,420 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"backslide/lab"
+	"backslide/store"
+)
+
+// cli runs this test binary as backslide, in an empty directory, on real servers.
+type cli struct {
+	t   *testing.T
+	dir string
+}
+
+func newCLI(t *testing.T) *cli {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
+	c := &cli{t, t.TempDir()}
+	t.Cleanup(func() {
+		if left := c.servers(); len(left) > 0 {
+			t.Errorf("processes are left: %v", left)
+		}
+	})
+	return c
+}
+
+// command returns a backslide to be started; it dies with the test.
+func (c *cli) command(args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(c.t.Context(), self, args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), runEnvName+"=1")
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// run runs a command line to its end and returns its exit code and what it printed.
+func (c *cli) run(args ...string) (code int, stdout, stderr string) {
+	c.t.Helper()
+	cmd := c.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// must runs a command line that must exit with code.
+func (c *cli) must(code int, args ...string) (stdout, stderr string) {
+	c.t.Helper()
+	got, stdout, stderr := c.run(args...)
+	if got != code {
+		c.t.Fatalf("backslide %s: exit code %d, want %d\n%s\n%s", strings.Join(args, " "), got, code, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+// servers returns the processes that have our directory in their command line.
+func (c *cli) servers() []string {
+	var out []string
+	for _, f := range glob("/proc/[0-9]*/cmdline") {
+		b, err := os.ReadFile(f)
+		if err == nil && bytes.Contains(b, []byte(c.dir)) {
+			out = append(out, strings.Split(f, "/")[2]+" "+string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+func glob(pattern string) []string {
+	out, err := filepath.Glob(pattern)
+	if err != nil {
+		panic(err) // the patterns are ours
+	}
+	return out
+}
+
+// gone waits until the guard has ended what a killed backslide left.
+func (c *cli) gone() {
+	c.t.Helper()
+	for range 200 {
+		if len(c.servers()) == 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.t.Fatalf("10 s after the kill there are still %v", c.servers())
+}
+
+// slices returns the slices of the newest run.
+func (c *cli) slices() (lab.Run, []lab.Slice) {
+	c.t.Helper()
+	st, err := store.Open(filepath.Join(c.dir, "lab"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer st.Close()
+	runs, err := st.Runs(c.t.Context())
+	if err != nil || len(runs) == 0 {
+		c.t.Fatalf("runs: %v, %v", runs, err)
+	}
+	out, err := st.Slices(c.t.Context(), runs[0].ID, store.Filter{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return runs[0], out
+}
+
+// small is a run that is over in seconds.
+func small(more ...string) []string {
+	return append([]string{
+		"run", "--build", "mariadb@10.5", "--build", "mariadb@11.8", "--workload", "slap", "--steps", "PK,q1-10",
+		"--clients", "1,2", "--param", "rows=2000", "--slice", "50ms", "--slices", "2", "--blocks", "3",
+		"--config", "fast:innodb_flush_log_at_trx_commit=2,innodb_buffer_pool_size=32M",
+	}, more...)
+}
+
+// A run killed with SIGKILL three times and resumed has the slices of one that was not.
+func TestKilledRunResumes(t *testing.T) {
+	whole := newCLI(t)
+	whole.must(0, small()...)
+	_, want := whole.slices()
+
+	parts := newCLI(t)
+	kill := func(args []string, after int) {
+		t.Helper()
+		cmd := parts.command(args...)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2400 {
+			if n := parts.stored(); n >= after {
+				break
+			}
+			time.Sleep(25 * time.Millisecond)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatalf("it ended before it was killed, with %d slices\n%s", parts.stored(), errs.String())
+		}
+		parts.gone()
+	}
+	kill(small(), 5)
+	first := parts.stored()
+	kill([]string{"run", "--resume", "last"}, first+9)
+	kill([]string{"run", "--resume", "last"}, parts.stored()+6)
+	out, errs := parts.must(0, "run", "--resume", "last")
+	r, got := parts.slices()
+	if d := cmp.Diff(keySet(want), keySet(got)); d != "" {
+		t.Errorf("slices (-whole +killed):\n%s", d)
+	}
+	for _, s := range got {
+		if s.Err != "" {
+			t.Errorf("%v: %s", s.SliceKey, s.Err)
+		}
+	}
+	if r.Ended.IsZero() {
+		t.Error("the run has not ended")
+	}
+	if !strings.Contains(out+errs, "resumed") {
+		t.Errorf("nobody is told that blocks were resumed:\n%s\n%s", out, errs)
+	}
+	_, errs = parts.must(2, "run", "--resume", "last")
+	if !strings.Contains(errs, "nothing to resume") {
+		t.Errorf("resuming an ended run says %q", errs)
+	}
+}
+
+// stored counts the slices in the lab so far.
+func (c *cli) stored() int {
+	if _, err := os.Stat(filepath.Join(c.dir, "lab", store.Database)); err != nil {
+		return 0
+	}
+	st, err := store.Open(filepath.Join(c.dir, "lab"))
+	if err != nil {
+		return 0
+	}
+	defer st.Close()
+	runs, err := st.Runs(c.t.Context())
+	if err != nil || len(runs) == 0 {
+		return 0
+	}
+	s, err := st.Slices(c.t.Context(), runs[0].ID, store.Filter{})
+	if err != nil {
+		return 0
+	}
+	return len(s)
+}
+
+func keySet(slices []lab.Slice) map[string]int {
+	out := map[string]int{}
+	for _, s := range slices {
+		out[fmt.Sprintf("%+v", s.SliceKey)]++
+	}
+	return out
+}
+
+// Ctrl-C stops the servers and says how to go on; twice, it does not wait.
+func TestInterrupt(t *testing.T) {
+	for _, times := range []int{1, 2} {
+		c := newCLI(t)
+		cmd := c.command(small("--blocks", "50")...)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; c.stored() < 3; i++ {
+			if i > 2400 {
+				t.Fatalf("no slices\n%s", errs.String())
+			}
+			time.Sleep(25 * time.Millisecond)
+		}
+		for range times {
+			cmd.Process.Signal(os.Interrupt)
+			time.Sleep(time.Millisecond)
+		}
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != 2 {
+			t.Errorf("exit code %d after Ctrl-C × %d, want 2", got, times)
+		}
+		c.gone()
+		if times == 1 && !strings.Contains(errs.String(), "backslide run --resume 1") {
+			t.Errorf("does not say how to go on:\n%s", errs.String())
+		}
+	}
+}
+
+// A server that is killed costs its cell, with the reason; the run goes on.
+func TestServerKilled(t *testing.T) {
+	c := newCLI(t)
+	cmd := c.command(small()...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; c.stored() < 4; i++ {
+		if i > 2400 {
+			t.Fatalf("no slices\n%s", errs.String())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	var pid int
+	for _, s := range c.servers() {
+		if strings.Contains(s, "--datadir") && !strings.Contains(s, "mariadb-11.8") {
+			fmt.Sscan(s, &pid)
+		}
+	}
+	if pid == 0 {
+		t.Fatalf("no server of the base among %q", c.servers())
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out.String(), errs.String())
+	}
+	_, slices := c.slices()
+	broken := 0
+	for _, s := range slices {
+		if s.Err != "" {
+			broken++
+			if !strings.Contains(s.Err, "signal") {
+				t.Errorf("reason %q does not name the signal", s.Err)
+			}
+		}
+	}
+	if broken == 0 {
+		t.Error("no slice is broken")
+	}
+	if want := 3 * 2 * 2 * 2 * 2; len(slices) != want {
+		t.Errorf("%d slices, want %d: 3 blocks × 2 steps × 2 clients × 2 variants × 2", len(slices), want)
+	}
+	if !strings.Contains(out.String(), "signal: killed") {
+		t.Errorf("the report does not tell:\n%s", out.String())
+	}
+}
+
+func TestRealTrouble(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"refused option", []string{"--config", "bad:innodb_nosuch_option=1"}, []string{"prepare mariadb@10.5/bad/InnoDB", "innodb_nosuch_option"}},
+		{"engine of another family", []string{"--build", "mysql@9.7", "--engine", "aria"}, []string{"Aria", "mysql"}},
+		{"wrong build", []string{"--build", "mariadb@10.6"}, []string{"mariadb@10.6", "did you mean"}},
+		{"sql error", nil, []string{"SELECT nosuch FROM t", "1054", "nosuch"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCLI(t)
+			if err := os.WriteFile(filepath.Join(c.dir, "broken.toml"), []byte(broken), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := small(tt.args...)
+			if tt.args == nil {
+				args = []string{"run", "--build", "mariadb@10.5", "--workload", "broken.toml"}
+			}
+			_, errs := c.must(2, args...)
+			for _, w := range tt.want {
+				if !strings.Contains(errs, w) {
+					t.Errorf("does not say %q:\n%s", w, errs)
+				}
+			}
+		})
+	}
+}
+
+const broken = `
+name = "broken"
+[params]
+rows = 10
+[[table]]
+name = "t"
+rows = "$rows"
+create = ["CREATE TABLE t (id INT NOT NULL PRIMARY KEY) ENGINE={engine}"]
+columns.id = "row"
+[[step]]
+name = "q"
+group = "point"
+read = true
+sql = "SELECT nosuch FROM t"
+`
+
+// A disk that is full while data are cloned costs the slices, which say so; what was
+// stored stays, and the run can be resumed.
+func TestDiskFull(t *testing.T) {
+	c := newCLI(t)
+	c.must(0, small("--blocks", "1")...) // makes the data sets
+	_, before := c.slices()
+	var used int64
+	for _, f := range glob(filepath.Join(c.dir, "lab", "data", "*", "*")) {
+		if info, err := os.Stat(f); err == nil {
+			used += info.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+	}
+	// The same lab on a file system that has room for half a clone more.
+	full := newCLI(t)
+	script := fmt.Sprintf("mount -t tmpfs -o size=%d none %s && cp -a --sparse=always %s/lab %s/ && exec \"$@\"",
+		used*3/2+64<<20, full.dir, c.dir, full.dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-rm", "sh", "-c", script, "sh", self}, small("--lab", filepath.Join(full.dir, "lab"), "--blocks", "4")...)
+	cmd := exec.CommandContext(t.Context(), "unshare", args...)
+	cmd.Env = append(os.Environ(), runEnvName+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("it succeeded with half the room it needs:\n%s", out)
+	}
+	if !regexp.MustCompile(`no space left on device`).Match(out) {
+		t.Errorf("does not say that the disk is full:\n%s", out)
+	}
+	if len(before) == 0 {
+		t.Error("no slices before")
+	}
+}
+
+// From the command to the first measured slice takes at most 20 s when everything is
+// there, and at least 70 % of a block's time is measured with 10 steps.
+func TestOverhead(t *testing.T) {
+	c := newCLI(t)
+	args := []string{
+		"run", "--build", "mariadb@10.5", "--build", "mariadb@11.8", "--workload", "slap", "--clients", "1", "--placement", "one-core",
+		"--steps", "PK,PK-force,cover-noforce,nocover-force,cover-force,q1-10,q4-10,q5-10,q1-1000,q5-1000", "--blocks", "1",
+	}
+	c.must(0, args...) // makes the data sets
+	began := time.Now()
+	c.must(0, args...)
+	r, slices := c.slices()
+	var measured time.Duration
+	var first, last time.Time
+	for _, s := range slices {
+		wall := time.Duration(s.Wall * float64(time.Second))
+		measured += wall
+		if first.IsZero() || s.Start.Before(first) {
+			first = s.Start
+		}
+		if end := s.Start.Add(wall); end.After(last) {
+			last = end
+		}
+	}
+	if d := first.Sub(began); d > 20*time.Second {
+		t.Errorf("%s from the command to the first slice, want at most 20 s", d)
+	} else {
+		t.Logf("%s from the command to the first slice", d.Round(time.Millisecond))
+	}
+	// The block begins with its servers, which start after the run was stored.
+	block := last.Sub(r.Started)
+	share := measured.Seconds() / r.Ended.Sub(r.Started).Seconds()
+	t.Logf("%.0f %% of the time is measured: %s of %s in the block, %s with calibration", 100*share, measured, block.Round(time.Millisecond), r.Ended.Sub(r.Started).Round(time.Millisecond))
+	if share < 0.7 {
+		t.Errorf("%.0f %% of the time is measured, want 70 %%", 100*share)
+	}
+}
