@@ -12,8 +12,8 @@ const (
 	// fitted to this many, and without a prior fewer say next to nothing of the noise.
 	firstLook = 4
 	// priorTests is the number of levels from which on a prior is fitted. From 2 levels
-	// false alarms would be 1.4 % where 1 % is allowed, from 4 1.1 %, from 6 at most
-	// 1.03 %, with variances that are all equal and with ones that differ widely.
+	// false alarms would be 1.4 % where 1 % is allowed, from 4 up to 1.1 %, from 6 at most
+	// 1 %, with variances that are all equal and with ones that differ widely.
 	priorTests = 6
 )
 
