@@ -10,12 +10,12 @@ import (
 
 // long runs the simulations whose figures stand in docs/statistics.md:
 //
-//	go test ./compare -run Session -long -v
+//	go test ./compare -run WholeRuns -long -v
 var long = flag.Bool("long", false, "simulate as many runs as docs/statistics.md quotes")
 
 // Whole runs of 42 steps, with the prior fitted in each: false alarms by throughput, and
 // how often and how soon a difference is called.
-func TestSession(t *testing.T) {
+func TestWholeRuns(t *testing.T) {
 	runs, tolerance := 3, 0.02
 	if *long {
 		runs, tolerance = 240, 0.0015 // 10,000 tests
