@@ -18,6 +18,7 @@ import (
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
 
 	"backslide/lab"
 )
@@ -154,12 +155,13 @@ func (b *tab) view(width, height int64, scheme string) {
 	}
 }
 
-// shot keeps a picture of an element, or of the whole page, with -artifacts.
-func (b *tab) shot(name, selector string) {
+// shot keeps a picture of the window from an element on, or of the whole page, with -artifacts.
+func (b *tab) shot(name, id string) {
 	b.t.Helper()
 	picture := chromedp.FullScreenshot(100)
-	if selector != "" {
-		picture = chromedp.Screenshot(chromedp.CSS(selector))
+	if id != "" {
+		b.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('" + id + "').scrollIntoView()"))
+		picture = chromedp.CaptureScreenshot()
 	}
 	if err := os.WriteFile(filepath.Join(b.t.ArtifactDir(), name+".png"), get(b, picture), 0o644); err != nil {
 		b.t.Fatal(err)
@@ -169,8 +171,8 @@ func (b *tab) shot(name, selector string) {
 func TestPageInBrowser(t *testing.T) {
 	b := open(t, first())
 	b.shot("desktop", "")
-	for _, part := range []string{"levels", "absolute", "costs", "setup"} {
-		b.shot("desktop-"+part, "#"+part)
+	for _, part := range []string{"levels-head", "absolute-head", "costs-head", "setup-head"} {
+		b.shot("desktop-"+part, part)
 	}
 	b.view(390, 844, "light")
 	if w := eval[int](b, "document.documentElement.scrollWidth"); w > 390 {
@@ -178,14 +180,19 @@ func TestPageInBrowser(t *testing.T) {
 		t.Errorf("on a phone the page is %d pixels wide, want 390: %s", w, wide)
 	}
 	b.shot("phone", "")
+	b.shot("phone-top", "main")
+	b.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('.matrix').scrollIntoView()"))
+	b.shot("phone-matrix", "legend-head")
+	b.shot("phone-levels-head", "levels-head")
 	light := eval[string](b, "getComputedStyle(document.body).backgroundColor")
 	b.view(1280, 900, "dark")
 	if dark := eval[string](b, "getComputedStyle(document.body).backgroundColor"); dark == light {
 		t.Errorf("background is %s both light and dark", dark)
 	}
-	b.shot("dark", "")
+	b.shot("dark-top", "main")
+	b.shot("dark-levels-head", "levels-head")
 	b.view(390, 844, "dark")
-	b.shot("phone-dark", "")
+	b.shot("phone-dark-top", "main")
 	b.clean()
 }
 
@@ -213,4 +220,135 @@ func TestNoNetworkInBrowser(t *testing.T) {
 	if len(asked) != 1 {
 		t.Errorf("the browser asked for %q, want the page alone", asked)
 	}
+}
+
+// column returns the texts of a column of the visible rows of the table of comparisons.
+func (b *tab) column(head string) []string {
+	b.t.Helper()
+	return eval[[]string](b, `(() => {
+		const t = document.getElementById('level-table');
+		const i = [...t.tHead.rows[0].cells].findIndex(c => c.textContent === '`+head+`');
+		return [...t.tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[i].textContent.trim());
+	})()`)
+}
+
+func (b *tab) click(js string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](js + ".click()"))
+}
+
+const differenceButton = `[...document.querySelectorAll('#level-table th button')].find(b => b.textContent === 'difference')`
+
+func TestSortInBrowser(t *testing.T) {
+	b := open(t, first())
+	unsorted := b.column("difference")
+	b.click(differenceButton)
+	up := b.column("difference")
+	if !strings.HasPrefix(up[0], "−13.6 %") || !strings.HasPrefix(up[1], "−12.6 %") {
+		t.Errorf("sorted by difference, the first rows are %q", up[:2])
+	}
+	if up[len(up)-1] != none || up[len(up)-2] != none {
+		t.Errorf("rows without a result are not last: %q", up[len(up)-2:])
+	}
+	b.click(differenceButton)
+	if down := b.column("difference"); !strings.HasPrefix(down[0], "+10.7 %") || down[len(down)-1] != none {
+		t.Errorf("sorted downwards, the first row is %q and the last %q", down[0], down[len(down)-1])
+	}
+	if got := eval[string](b, differenceButton+".closest('th').getAttribute('aria-sort')"); got != "descending" {
+		t.Errorf("aria-sort is %q", got)
+	}
+	b.click(differenceButton)
+	if d := cmp.Diff(unsorted, b.column("difference")); d != "" {
+		t.Errorf("the third click does not bring the first order back (-want +got):\n%s", d)
+	}
+	b.clean()
+}
+
+func TestFilterInBrowser(t *testing.T) {
+	b := open(t, first())
+	set := func(id, value string) {
+		t.Helper()
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+			`(e => { e.value = %q; e.dispatchEvent(new Event('input', {bubbles: true})); })(document.getElementById(%q))`, value, id)))
+	}
+	set("by-verdict", "regressed")
+	got := b.column("verdict")
+	if len(got) != 5 {
+		t.Errorf("%d rows regressed, want 5: %q", len(got), got)
+	}
+	set("find", "POINT")
+	if d := cmp.Diff([]string{"point-query", "point-query4"}, b.column("step")); d != "" {
+		t.Errorf("steps with point that regressed (-want +got):\n%s", d)
+	}
+	if got := eval[string](b, "document.getElementById('shown').textContent"); got != "2 of 30 shown" {
+		t.Errorf("the page says %q", got)
+	}
+	// A link from the matrix to a row that the filter hides shows it.
+	b.click(`[...document.querySelectorAll('.matrix a')].find(a => a.textContent.includes('1.107'))`)
+	if got := eval[string](b, "document.querySelector('tr:target th').textContent"); got != "scan" {
+		t.Errorf("the link leads to %q", got)
+	}
+	if got := len(b.column("step")); got != 30 {
+		t.Errorf("%d rows are shown after the link, want all 30", got)
+	}
+	b.clean()
+}
+
+// TestKeyboardInBrowser goes through the page with the Tab key alone.
+func TestKeyboardInBrowser(t *testing.T) {
+	b := open(t, first())
+	b.do(chromedp.KeyEvent("\t"))
+	if got := eval[string](b, "document.activeElement.className"); got != "skip" {
+		t.Errorf("the first Tab leads to %q, want the skip link", got)
+	}
+	if left := eval[float64](b, "document.querySelector('.skip').getBoundingClientRect().left"); left < 0 {
+		t.Errorf("the skip link stays hidden, at %v, with the focus on it", left)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](differenceButton+".focus()"), chromedp.KeyEvent("\r"))
+	if got := b.column("difference")[0]; !strings.HasPrefix(got, "−13.6 %") {
+		t.Errorf("after Enter on a column's button the first row has %q", got)
+	}
+	b.clean()
+}
+
+func TestFiguresInBrowser(t *testing.T) {
+	b := open(t, first())
+	if eval[bool](b, "document.getElementById('save').hidden") {
+		t.Error("the button that saves figures is hidden")
+	}
+	b.click("document.getElementById('save')")
+	if got := eval[int](b, "JSON.parse(document.getElementById('figures').textContent).comparisons.length"); got != 15*2*7 {
+		t.Errorf("%d comparisons in the figures, want 210", got)
+	}
+	b.clean()
+}
+
+func TestHostileInBrowser(t *testing.T) {
+	b := open(t, hostile())
+	b.click(differenceButton)
+	b.do(chromedp.Sleep(200 * time.Millisecond))
+	if got := eval[int](b, "document.images.length + document.scripts.length"); got != 2 {
+		t.Errorf("%d images and scripts, want the page's own 2", got)
+	}
+	b.view(390, 844, "light")
+	if w := eval[int](b, "document.documentElement.scrollWidth"); w > 390 {
+		t.Errorf("on a phone the page is %d pixels wide, want 390", w)
+	}
+	b.shot("hostile", "main")
+	b.clean()
+}
+
+func TestHugeInBrowser(t *testing.T) {
+	b := open(t, huge())
+	complete := eval[float64](b, "performance.getEntriesByType('navigation')[0].loadEventEnd")
+	t.Logf("complete after %.0f ms", complete)
+	began := time.Now()
+	b.click(differenceButton)
+	eval[int](b, "document.getElementById('level-table').offsetHeight")
+	t.Logf("sorted after %s", time.Since(began).Round(time.Millisecond))
+	if complete > 10_000 { // under 2 s on a machine that does nothing else
+		t.Errorf("complete after %.0f ms, want at most 10 s even on a busy machine", complete)
+	}
+	b.shot("huge", "main")
+	b.clean()
 }

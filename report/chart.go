@@ -11,7 +11,7 @@ import (
 
 // Size of an interval plot in its own units, which are pixels unless it is zoomed.
 const (
-	plotWidth  = 240
+	plotWidth  = 200
 	plotHeight = 26
 	plotEdge   = 8 // left and right, for what is beyond the axis
 )
@@ -91,9 +91,9 @@ func (a axis) Band() [2]string {
 // Middle returns where no difference is.
 func (a axis) Middle() string { return coord(plotWidth / 2) }
 
-// plot is one comparison's interval and blocks as SVG path data.
+// plot is one comparison's interval and blocks as SVG path data. What it shows stands beside
+// it in numbers, too. Tables have thousands of plots, so every byte of them counts.
 type plot struct {
-	Label string // for those who do not see it
 	Dots  string // a zero-length stroke per block, the first on top
 	Span  string // the interval
 	Arrow string // at ends that are beyond the axis
@@ -103,9 +103,8 @@ type plot struct {
 // plot draws a comparison. The dots' heights follow the order of blocks, so that a drift
 // or two clusters can be seen.
 func (a axis) plot(c *lab.Comparison) plot {
-	p := plot{Label: percent(c.LogRatio)}
+	var p plot
 	if finite(c.Lo) && finite(c.Hi) {
-		p.Label += ", interval " + percentSpan(c.Lo, c.Hi)
 		lo, under := a.x(c.Lo)
 		hi, over := a.x(c.Hi)
 		mid := coord(plotHeight / 2)
@@ -126,7 +125,7 @@ func (a axis) plot(c *lab.Comparison) plot {
 		}
 		x, _ := a.x(d.Diff)
 		y := 3 + float64(plotHeight-6)*(float64(i)+0.5)/float64(len(c.Blocks))
-		b.WriteString("M" + coord(x) + " " + coord(y) + "h0")
+		fmt.Fprintf(&b, "M%.0f %.0fh0", x, y)
 	}
 	p.Dots = b.String()
 	return p

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"math"
 	"strconv"
 
 	"backslide/lab"
@@ -15,7 +14,7 @@ import (
 
 const (
 	inlineFigures = 2 << 20 // bytes of JSON up to which figures stand in the page as they are
-	packedFigures = 4 << 20 // bytes of the compressed form up to which blocks of all metrics are kept
+	packedFigures = 2 << 20 // bytes of the compressed form, over which details are left out
 )
 
 // figures is the summary in JSON within the page, for whoever wants to compute with it.
@@ -27,11 +26,30 @@ type figures struct {
 	Less   string // what was left out
 }
 
-// newFigures rounds to seven digits, and leaves out blocks where there are too many.
+// detail is how much of a summary the figures keep.
+type detail struct {
+	less        string // what is left out
+	comparisons func(lab.Metric) bool
+	blocks      func(lab.Metric) bool
+}
+
+func details() []detail {
+	all := func(lab.Metric) bool { return true }
+	qps := func(m lab.Metric) bool { return m == lab.QPS }
+	return []detail{
+		{"", all, all},
+		{"blocks of other metrics than QPS are left out", all, qps},
+		{"other metrics than QPS are left out", qps, qps},
+		{"other metrics than QPS and single blocks are left out", qps, func(lab.Metric) bool { return false }},
+	}
+}
+
+// newFigures rounds to six digits, and leaves out what would make the page too large.
 func newFigures(s lab.Summary) (figures, error) {
 	f := figures{Name: fmt.Sprintf("backslide-run-%d.json", s.Run.ID)}
-	if len(s.Comparisons) <= manyRows {
-		text, err := json.Marshal(documentOf(rounded(s, func(lab.Metric) bool { return true })))
+	levels := details()
+	if len(s.Comparisons) <= 4*manyRows {
+		text, err := json.Marshal(documentOf(levels[0].of(s)))
 		if err != nil {
 			return f, err
 		}
@@ -39,25 +57,17 @@ func newFigures(s lab.Summary) (figures, error) {
 			f.Inline, f.Size = template.JS(text), bytesOf(int64(len(text)))
 			return f, nil
 		}
+	} else {
+		levels = levels[1:] // it would take seconds to find out that it is too much
 	}
 	f.Name += ".gz"
-	for _, keep := range []struct {
-		less string
-		of   func(lab.Metric) bool
-	}{
-		{"", func(lab.Metric) bool { return len(s.Comparisons) <= 4*manyRows }},
-		{"blocks of other metrics than QPS are left out", func(m lab.Metric) bool { return m == lab.QPS }},
-		{"blocks are left out", func(lab.Metric) bool { return false }},
-	} {
-		if keep.less == "" && len(s.Comparisons) > 4*manyRows {
-			continue
-		}
-		packed, err := pack(rounded(s, keep.of))
+	for _, l := range levels {
+		packed, err := pack(l.of(s))
 		if err != nil {
 			return f, err
 		}
 		f.Packed = template.URL("data:application/gzip;base64," + base64.StdEncoding.EncodeToString(packed))
-		f.Size, f.Less = bytesOf(int64(len(packed))), keep.less
+		f.Size, f.Less = bytesOf(int64(len(packed))), l.less
 		if len(packed) <= packedFigures {
 			break
 		}
@@ -67,7 +77,10 @@ func newFigures(s lab.Summary) (figures, error) {
 
 func pack(s lab.Summary) ([]byte, error) {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
 	if err := json.NewEncoder(z).Encode(documentOf(s)); err != nil {
 		return nil, err
 	}
@@ -77,36 +90,38 @@ func pack(s lab.Summary) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rounded returns a copy whose comparisons have seven digits, with the blocks of some
-// metrics only.
-func rounded(s lab.Summary, blocks func(lab.Metric) bool) lab.Summary {
+// of returns a copy of a summary that holds no more than the detail, in six digits.
+func (l detail) of(s lab.Summary) lab.Summary {
 	out := s
-	out.Comparisons = make([]lab.Comparison, len(s.Comparisons))
-	for i, c := range s.Comparisons {
+	out.Comparisons = make([]lab.Comparison, 0, len(s.Comparisons))
+	for _, c := range s.Comparisons {
+		if !l.comparisons(c.Metric) {
+			continue
+		}
 		for _, x := range []*float64{&c.BaseValue, &c.CandidateValue, &c.LogRatio, &c.Lo, &c.Hi, &c.EqLo, &c.EqHi, &c.SD, &c.DF, &c.MDE, &c.Critical} {
 			*x = round(*x)
 		}
 		old := c.Blocks
 		c.Blocks = make([]lab.BlockDiff, 0, len(old))
 		for _, d := range old {
-			if blocks(c.Metric) {
+			if l.blocks(c.Metric) {
 				d.Diff, d.Base, d.Candidate = round(d.Diff), round(d.Base), round(d.Candidate)
 				c.Blocks = append(c.Blocks, d)
 			}
 		}
-		out.Comparisons[i] = c
+		out.Comparisons = append(out.Comparisons, c)
 	}
 	return out
 }
 
+// round returns x to six digits.
 func round(x float64) float64 {
-	if !finite(x) || x == 0 {
+	if !finite(x) {
 		return x
 	}
-	scale := math.Pow(10, 6-math.Floor(math.Log10(math.Abs(x))))
-	y, err := strconv.ParseFloat(strconv.FormatFloat(math.Round(x*scale)/scale, 'g', 7, 64), 64)
-	if err != nil || !finite(y) {
-		return x
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return x // cannot be: it was written the line before
 	}
 	return y
 }

@@ -42,6 +42,7 @@ type page struct {
 
 	Title      string
 	Subtitle   string
+	Large      bool   // so that the browser should lay out only what is seen
 	Empty      string // said instead of everything else
 	Candidates []candidatePart
 	Groups     []string // of the overview's averages
@@ -87,10 +88,11 @@ func newPage(s lab.Summary) (*page, error) {
 		p.Empty = fmt.Sprintf("Only %s was run, so there is nothing to compare it with.", v.name(v.variants[0]))
 	}
 	for _, g := range v.groups {
-		p.Groups = append(p.Groups, string(g.name))
+		p.Groups = append(p.Groups, clean(string(g.name)))
 	}
 	b := builder{view: v, notes: &f, rows: map[pairing]string{}, axis: v.axis()}
 	p.Levels = b.levelTable()
+	p.Large = len(p.Levels.Rows) > manyRows
 	p.Candidates = b.candidateParts()
 	p.Absolute = v.absoluteTable()
 	p.Costs = v.costTable()

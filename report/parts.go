@@ -61,12 +61,12 @@ func (b *builder) levelTable() levelTable {
 		Ticks: b.axis.Ticks(), Band: b.axis.Band(), Middle: b.axis.Middle(), Unit: scaleOf(b.metric).unit,
 	}
 	for _, g := range b.groups {
-		t.Groups = append(t.Groups, string(g.name))
+		t.Groups = append(t.Groups, clean(string(g.name)))
 	}
 	groupOf := map[lab.Step]string{}
 	for _, g := range b.groups {
 		for _, s := range g.steps {
-			groupOf[s] = string(g.name)
+			groupOf[s] = clean(string(g.name))
 		}
 	}
 	for _, c := range b.candidates {
@@ -87,7 +87,7 @@ func (b *builder) levelRow(e entry, id string) levelRow {
 	b.rows[e.pairing] = id
 	r := levelRow{
 		ID: id, Candidate: b.name(e.candidate), Step: b.step(e.level.Step), Clients: e.level.Clients,
-		Base: none, Value: none, Change: none, See: none,
+		Change: none, See: none,
 		State: e.state.class(), Mark: e.state.mark(), Word: e.state.word(), Notes: b.notes.add(e.notes()...),
 	}
 	if e.state == broken || e.state == notRun {
@@ -214,7 +214,7 @@ func (b *builder) worst(candidate lab.Variant) ([]link, int) {
 }
 
 func (b *builder) matrixGroup(candidate lab.Variant, g group) matrixGroup {
-	out := matrixGroup{Name: string(g.name), Columns: 1 + len(b.clients)}
+	out := matrixGroup{Name: clean(string(g.name)), Columns: 1 + len(b.clients)}
 	for _, s := range g.steps {
 		r := matrixRow{Step: b.step(s)}
 		for _, n := range b.clients {

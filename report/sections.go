@@ -66,7 +66,7 @@ func (v *view) verdicts(candidate lab.Variant, words bool, whole string, f *foot
 	sc := scaleOf(v.metric)
 	t := &table{head: append([]string{"step"}, v.clientHeads()...), fixed: 1}
 	for _, g := range v.groups {
-		t.rows = append(t.rows, row{heading: string(g.name)})
+		t.rows = append(t.rows, row{heading: clean(string(g.name))})
 		for _, s := range g.steps {
 			cells := plain("  " + v.step(s))
 			for _, n := range v.clients {
@@ -120,7 +120,7 @@ func (v *view) absolute() section {
 	sc := scaleOf(v.metric)
 	t := &table{head: append([]string{"step", "variant"}, v.clientHeads()...), fixed: 2}
 	for _, g := range v.groups {
-		t.rows = append(t.rows, row{heading: string(g.name)})
+		t.rows = append(t.rows, row{heading: clean(string(g.name))})
 		for _, s := range g.steps {
 			label := "  " + v.step(s)
 			for _, x := range v.variants {

@@ -41,7 +41,7 @@ func (v *view) absoluteTable() absoluteTable {
 		t.Clients = append(t.Clients, count(n, "client"))
 	}
 	for _, g := range v.groups {
-		out := absoluteGroup{Name: string(g.name), Columns: 2 + len(v.clients)}
+		out := absoluteGroup{Name: clean(string(g.name)), Columns: 2 + len(v.clients)}
 		for _, s := range g.steps {
 			for i, x := range v.variants {
 				r := absoluteRow{Variant: v.name(x), Base: x == v.Run.Base}
@@ -89,7 +89,8 @@ type costRow struct {
 }
 
 type costPart struct {
-	Value, Ratio, Span, Mark, Word, State string
+	Value, Ratio, Mark, State string
+	Span                      string // word and interval; not in large tables, which it would double
 }
 
 func (v *view) costTable() costTable {
@@ -112,7 +113,7 @@ func (v *view) costTable() costTable {
 					r := costRow{Step: v.step(s), Clients: n, Variant: v.name(x), Base: x == v.Run.Base, First: first}
 					first = false
 					for _, m := range metrics {
-						r.Cells = append(r.Cells, v.costPart(c, m))
+						r.Cells = append(r.Cells, v.costPart(c, m, t.Closed))
 					}
 					for _, q := range []float64{mean.P50, mean.P95, mean.P99, mean.Max} {
 						r.Latency = append(r.Latency, micros(q))
@@ -125,14 +126,16 @@ func (v *view) costTable() costTable {
 	return t
 }
 
-func (v *view) costPart(c lab.Cell, m lab.Metric) costPart {
+func (v *view) costPart(c lab.Cell, m lab.Metric, brief bool) costPart {
 	p := costPart{Value: v.shown(c, m)}
 	e, _ := v.entry(c.Variant, c.Level(), m)
 	if c.Variant == v.Run.Base || e.state == notRun || e.state == broken {
 		return p
 	}
-	p.Ratio, p.Mark, p.Word, p.State = ratio(e.comp.LogRatio), e.state.mark(), e.state.word(), e.state.class()
-	p.Span = ratioSpan(e.comp.Lo, e.comp.Hi)
+	p.Ratio, p.Mark, p.State = ratio(e.comp.LogRatio), e.state.mark(), e.state.class()
+	if !brief {
+		p.Span = e.state.word() + " " + ratioSpan(e.comp.Lo, e.comp.Hi)
+	}
 	return p
 }
 
