@@ -229,15 +229,18 @@ func (c *Conductor) phase(format string, args ...any) {
 	}
 }
 
-// scratch makes an empty directory for clones of one block, and removes what a killed
-// run may have left there.
+// scratch makes an empty directory for data that nobody needs for long. Its name is new:
+// a guard may still be removing what a killed run has left.
 func (c *Conductor) scratch(name string) (string, error) {
-	dir := filepath.Join(c.Dir, "tmp", name)
-	if err := os.RemoveAll(dir); err != nil {
-		return "", fmt.Errorf("clear %s: %w", dir, err)
+	tmp := filepath.Join(c.Dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return "", err
 	}
-	return dir, os.MkdirAll(dir, 0o700)
+	return os.MkdirTemp(tmp, name+"-")
 }
+
+// Sweep removes what killed runs have left in the lab. Nobody else may be running.
+func (c *Conductor) Sweep() error { return os.RemoveAll(filepath.Join(c.Dir, "tmp")) }
 
 func before(slices []lab.Slice, block int) []lab.Slice {
 	var out []lab.Slice

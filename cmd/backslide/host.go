@@ -35,8 +35,8 @@ func (h *host) spec(v lab.Variant, dir string) server.Spec {
 	return server.Spec{
 		Build: h.builds[v.Build], Config: h.configs[v.Config], Engine: v.Engine,
 		DataDir: dir, RunDir: name, LogFile: dir + ".log",
-		CPUs:    h.cpus,
-		Freezer: h.freezer, Guard: h.guard,
+		CPUs:    h.cpus, // equal for all variants
+		Freezer: h.freezer, Guard: h.guard, Remove: []string{dir},
 	}
 }
 

@@ -27,13 +27,17 @@ type remote struct {
 	gone    error // why there will be no more replies
 }
 
-// startClient starts the client child on the given CPUs; nil: any.
-func startClient(cpus []int, seed uint64, guard *proc.Guard) (*remote, error) {
+// startClient starts the client child on the given CPUs; nil: any. Should we be killed,
+// the directory remove goes with it.
+func startClient(cpus []int, seed uint64, guard *proc.Guard, remove string) (*remote, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	p, err := proc.Start(proc.Spec{Args: []string{self, clientVerb}, Talk: true, CPUs: cpus, Guard: guard, Env: append(os.Environ(), clientEnv)})
+	p, err := proc.Start(proc.Spec{
+		Name: "client", Args: []string{self, clientVerb}, Env: append(os.Environ(), clientEnv), Talk: true,
+		CPUs: cpus, Guard: guard, Remove: []string{remove},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,9 @@ func (e *env) execute(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summar
 		return lab.Summary{}, err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
+	if err := w.conductor.Sweep(); err != nil {
+		return lab.Summary{}, err
+	}
 	var r lab.Run
 	if old != nil {
 		r = *old
@@ -205,7 +208,7 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 	if err != nil {
 		return nil, err
 	}
-	if w.client, err = startClient(client, s.Plan.Seed, w.guard); err != nil {
+	if w.client, err = startClient(client, s.Plan.Seed, w.guard, w.runDir); err != nil {
 		return nil, err
 	}
 	if err := s.bind(ctx, w.client); err != nil {
@@ -223,8 +226,11 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 		Host: h, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
 		Meter: (&meter{}).begin,
 		Judge: func(r lab.Run, slices []lab.Slice) ([]lab.Comparison, error) {
-			sum, err := compare.Compare(r, slices, b)
-			return sum.Comparisons, err
+			var t compare.Tally
+			for _, s := range slices {
+				t.Add(s)
+			}
+			return t.Verdicts(r, b)
 		},
 	}
 	return w, nil
