@@ -158,6 +158,10 @@ func (c *fakeConn) write(sql []byte) error {
 	c.out = append(c.out, sql...)
 	for b := c.out; len(b) > 0; {
 		n, err := unix.SendmsgN(c.fd, b, nil, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EAGAIN {
+			unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLOUT}}, 1000)
+			continue
+		}
 		if err != nil {
 			return err
 		}

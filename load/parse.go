@@ -25,7 +25,7 @@ func parseExpr(src string) (*node, error) {
 	if err == nil && p.tok != "" {
 		err = fmt.Errorf("unexpected %s", p.tok)
 	}
-	if err == nil && p.bad != nil {
+	if p.bad != nil {
 		err = p.bad
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -47,9 +48,10 @@ func (s settle) run(ctx context.Context, c Conn) (Settled, error) {
 	if err == nil && s.until != "" {
 		out.Reached, err = s.wait(ctx, c)
 	}
-	if err == nil {
-		err = runAll(ctx, c, s.undo)
-	}
+	// Settings go back to what they were even when the wait was cut short.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err = errors.Join(err, runAll(last, c, s.undo))
 	out.Took = time.Since(began)
 	return out, err
 }

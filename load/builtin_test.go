@@ -1,0 +1,235 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"backslide/lab"
+	"backslide/workloads"
+)
+
+func builtIn(t testing.TB, name string, params map[string]string, target Target) *Program {
+	t.Helper()
+	file, text, ok := workloads.Text(name)
+	if !ok {
+		t.Fatalf("no workload %s", name)
+	}
+	w, err := Parse(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.Bind(params, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestGoldenBuiltIn shows what the built-in workloads send: their tables, first rows, and
+// the first operation of every step.
+func TestGoldenBuiltIn(t *testing.T) {
+	my97 := Target{Family: lab.MySQL, Version: [3]int{9, 7, 4}, Engine: "InnoDB", Schema: "x"}
+	memory := Target{Family: lab.MySQL, Version: [3]int{5, 6, 24}, Engine: "MEMORY", Schema: "x"}
+	for file, p := range map[string]*Program{
+		"slap.sql":        builtIn(t, "slap", nil, my97),
+		"slap-memory.sql": builtIn(t, "slap", nil, memory),
+		"sysbench.sql":    builtIn(t, "sysbench", map[string]string{"tables": "2", "rows": "1000"}, my97),
+	} {
+		goldenFile(t, file, show(p))
+	}
+}
+
+func show(p *Program) string {
+	var b strings.Builder
+	for i := range p.tables {
+		tb := &p.tables[i]
+		in := tb.inserter(1)
+		fmt.Fprintf(&b, "%s\n%s\n%s\n", strings.Join(tb.create, "\n"), in.statement(1, 2), strings.Join(tb.after, "\n"))
+	}
+	for _, s := range p.Workload.Steps {
+		for _, name := range p.steps[s.Name].settle {
+			st := p.settles[name]
+			fmt.Fprintf(&b, "\n-- settle: %s\n%s\n%s\n%s", name, strings.Join(st.do, "\n"), st.until, strings.Join(st.undo, "\n"))
+		}
+		fmt.Fprintf(&b, "\n-- %s, %s, read %v, counts %s\n", s.Name, s.Group, s.Read, s.Unit)
+		for _, line := range strings.Split(render(p, s.Name, 1), "\n") {
+			if len(line) > 300 {
+				line = line[:300] + "…"
+			}
+			if line != "" {
+				b.WriteString(line + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestCatalogue counts the sysbench steps as the scripts that they come from do.
+func TestCatalogue(t *testing.T) {
+	_, text, _ := workloads.Text("sysbench")
+	w, err := Parse("sysbench.toml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(names ...string) string {
+		steps, err := w.Select(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := map[lab.Group]int{}
+		for _, s := range steps {
+			n[s.Group]++
+		}
+		return fmt.Sprintf("%d: %d point %d range %d aggregate %d write %d warm", len(steps), n[lab.Point], n[lab.Range], n[lab.Aggregate], n[lab.Write], n[""])
+	}
+	for subset, want := range map[string]string{
+		"published32": "32: 9 point 5 range 8 aggregate 10 write 0 warm",
+		"standard":    "38: 10 point 6 range 8 aggregate 10 write 4 warm",
+		"classic42":   "42: 17 point 9 range 6 aggregate 10 write 0 warm",
+		"32":          "32: 9 point 5 range 8 aggregate 10 write 0 warm",
+		"first":       "5: 1 point 2 range 0 aggregate 2 write 0 warm",
+	} {
+		if got := count(subset); got != want {
+			t.Errorf("%s has %s, want %s", subset, got, want)
+		}
+	}
+	if got, want := count(), count("standard"); got != want {
+		t.Errorf("the default has %s, want %s", got, want)
+	}
+	if len(w.Steps) != 51 {
+		t.Errorf("%d steps in all, want 51", len(w.Steps))
+	}
+	// Queries per transaction, from the archives.
+	p := builtIn(t, "sysbench", nil, Target{Family: lab.MySQL, Version: [3]int{8, 4, 0}, Engine: "InnoDB"})
+	for step, want := range map[string]int64{"read-only-100": 16, "read-write-10": 20, "write-only": 6, "read-only-sum": 13, "scan": 100000, "point-query": 1} {
+		if got := p.steps[step].per; got != want {
+			t.Errorf("%s counts %d operations to a transaction, want %d", step, got, want)
+		}
+	}
+}
+
+// TestLoading fills tables with different numbers of workers: the same rows are sent.
+func TestLoading(t *testing.T) {
+	p := builtIn(t, "sysbench", map[string]string{"tables": "3", "rows": "5000"}, Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: "InnoDB"})
+	fill := func(workers int, seed uint64) (inserts, others []string) {
+		srv := newFake(t)
+		srv.record()
+		calls := 0
+		var last, total int64
+		o := LoadOptions{Seed: seed, Workers: workers, Progress: func(r, n int64) { calls++; last, total = r, n }}
+		if err := p.Load(context.Background(), srv.dial, o); err != nil {
+			t.Fatal(err)
+		}
+		if calls == 0 || last != 15000 || total != 15000 {
+			t.Errorf("progress ended at %d of %d", last, total)
+		}
+		for _, sql := range srv.logged() {
+			if strings.HasPrefix(sql, "INSERT") {
+				inserts = append(inserts, sql)
+			} else if !strings.HasPrefix(sql, "SET") {
+				others = append(others, sql)
+			}
+		}
+		sort.Strings(inserts)
+		sort.Strings(others)
+		return inserts, others
+	}
+	one, other := fill(1, 1)
+	four, _ := fill(4, 1)
+	if d := cmp.Diff(one, four); d != "" {
+		t.Errorf("other rows with more workers:\n%.2000s", d)
+	}
+	if second, _ := fill(2, 2); cmp.Equal(one, second) {
+		t.Error("another seed, the same rows")
+	}
+	if len(other) != 4*3 { // drop, create, index and analyze of each
+		t.Errorf("besides inserts:\n%s", strings.Join(other, "\n"))
+	}
+	for _, sql := range one {
+		if len(sql) > maxInsert+1000 {
+			t.Errorf("a statement of %d bytes", len(sql))
+		}
+	}
+	a, b := p.DataID(1), p.DataID(2)
+	if a == b || a != p.DataID(1) || p.RowsDigest(1) == p.RowsDigest(2) {
+		t.Errorf("data IDs %s and %s", a, b)
+	}
+}
+
+func TestLoadRefused(t *testing.T) {
+	p := builtIn(t, "slap", nil, Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: "InnoDB"})
+	srv := newFake(t)
+	srv.handle = func(_ int, sql string) lab.Reply {
+		if strings.HasPrefix(sql, "INSERT") {
+			return lab.Reply{Code: 1114, Message: "The table 'foo' is full"}
+		}
+		return lab.Reply{}
+	}
+	err := p.Load(context.Background(), srv.dial, LoadOptions{Seed: 1, Workers: 2})
+	if err == nil || !strings.Contains(err.Error(), "is full") || !strings.Contains(err.Error(), "INSERT INTO foo") || len(err.Error()) > 400 {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSideSessions holds a transaction open beside the clients, and settles before.
+func TestSideSessions(t *testing.T) {
+	p := mustBind(t, `
+name = "w"
+[[settle]]
+name = "rest"
+do = ["DO 1"]
+until = ["SELECT ready"]
+every = "1ms"
+limit = "50ms"
+undo = ["UNDO 1"]
+[[step]]
+name = "s"
+group = "point"
+read = true
+settle = ["rest"]
+sql = "SELECT :a"
+args.a = 5
+[[step.side]]
+open = ["A", "B"]
+close = ["C"]
+`)
+	srv := newFake(t)
+	srv.record()
+	asked := 0
+	inner := srv.handle
+	srv.handle = func(c int, sql string) lab.Reply {
+		inner(c, sql)
+		if sql == "SELECT ready" {
+			asked++
+			return lab.Reply{Rows: int64(max(asked, 0) / 3)}
+		}
+		return lab.Reply{Rows: 1}
+	}
+	settled, err := p.Settle(context.Background(), "s", srv.dial)
+	if err != nil || len(settled) != 1 || !settled[0].Reached || asked != 3 {
+		t.Errorf("settled %+v after %d questions: %v", settled, asked, err)
+	}
+	asked = -1000
+	if settled, err = p.Settle(context.Background(), "s", srv.dial); err != nil || settled[0].Reached {
+		t.Errorf("never settled: %+v %v", settled, err)
+	}
+	before := len(srv.logged())
+	sess, err := p.Session(context.Background(), Work{Step: "s", Clients: 1}, srv.dial, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sess.Slice(context.Background(), SliceSpec{Ops: 2}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sess.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"A", "B", "SELECT 5", "SELECT 5", "C"}, srv.logged()[before:]); d != "" {
+		t.Errorf("statements (-want +got):\n%s", d)
+	}
+}

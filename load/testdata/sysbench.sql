@@ -1,0 +1,370 @@
+CREATE TABLE sbtest1 (
+  id INTEGER NOT NULL AUTO_INCREMENT,
+  k INTEGER DEFAULT '0' NOT NULL,
+  c CHAR(120) DEFAULT '' NOT NULL,
+  pad CHAR(60) DEFAULT '' NOT NULL,
+  PRIMARY KEY (id) USING BTREE
+) ENGINE=InnoDB
+INSERT INTO sbtest1 (c,id,k,pad) VALUES ('95854925601-18188629986-36670259819-09314761265-21264288881-05631494545-55821037452-06530506506-42560990243-20428525819',1,516,'57498651761-09453542438-92832881359-96074959699-75885893590'),('68559224023-61639538287-59969751761-93347007996-09051398092-69264207106-70610715492-79313411884-83568334914-62035003190',2,526,'14865308291-65467590889-05079362249-54048679447-02221002798')
+CREATE INDEX k_1 USING BTREE ON sbtest1 (k)
+ANALYZE TABLE sbtest1
+CREATE TABLE sbtest2 (
+  id INTEGER NOT NULL AUTO_INCREMENT,
+  k INTEGER DEFAULT '0' NOT NULL,
+  c CHAR(120) DEFAULT '' NOT NULL,
+  pad CHAR(60) DEFAULT '' NOT NULL,
+  PRIMARY KEY (id) USING BTREE
+) ENGINE=InnoDB
+INSERT INTO sbtest2 (c,id,k,pad) VALUES ('55782273927-90702167128-97388181794-63986465068-96300113317-07770256501-85437544063-05112019399-21260153958-89448556002',1,688,'32765196562-39169706491-48682109811-48634628032-88985634072'),('22075835928-45193329014-49712040143-47639242138-94878510516-37438435079-51681076301-58643326682-38802610671-47292941676',2,609,'78531814019-31645608632-35729826120-56173941497-97106778341')
+CREATE INDEX k_2 USING BTREE ON sbtest2 (k)
+ANALYZE TABLE sbtest2
+
+-- point-query.warm, , read true, counts transaction
+SELECT c FROM sbtest1 WHERE id=99    -- SELECT c FROM sbtest1 WHERE id=?
+
+-- settle: flush
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
+SET GLOBAL innodb_max_dirty_pages_pct = 1
+SELECT 1 FROM performance_schema.global_status WHERE variable_name = 'Innodb_buffer_pool_pages_dirty' AND variable_value < 100
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
+SET GLOBAL innodb_max_dirty_pages_pct = @pct
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = @lwm
+-- scan.warmpre, , read true, counts $rows
+SELECT * FROM sbtest1 WHERE LENGTH(c) < 0
+
+-- point-query.pre, point, read true, counts transaction
+SELECT c FROM sbtest2 WHERE id=970    -- SELECT c FROM sbtest2 WHERE id=?
+
+-- random-points-10.pre, point, read true, counts transaction
+SELECT c FROM sbtest1 WHERE id IN (876,446,415,474,370,812,24,682,400,708)    -- SELECT c FROM sbtest1 WHERE id IN (?,?,?,?,?,?,?,?,?,?)
+
+-- random-points-100.pre, point, read true, counts transaction
+SELECT c FROM sbtest1 WHERE id IN (776,14,598,88,900,303,87,564,577,417,467,769,64,872,585,20,286,527,894,369,189,430,541,624,989,444,474,97,83,305,170,358,930,522,33,531,792,270,583,262,576,454,252,161,852,640,517,990,147,270,371,580,672,441,4,493,163,421,575,331,908,683,396,495,917,143,332,155,868…
+
+-- random-points-1000.pre, point, read true, counts transaction
+SELECT c FROM sbtest2 WHERE id IN (509,989,162,64,783,447,142,380,162,813,561,3,904,56,995,279,812,499,10,823,629,657,465,667,570,426,778,263,721,859,974,387,846,747,851,45,409,409,752,72,214,422,412,31,121,623,220,203,625,708,988,713,200,538,368,225,721,913,556,331,15,206,639,33,386,647,869,962,975…
+
+-- read-only-10.pre, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=171    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=279    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=481    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=318    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=904    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=46    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=111    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=785    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=641    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=131    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest1 WHERE id BETWEEN 133 AND 142    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN 680 AND 689    -- SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest2 WHERE id BETWEEN 255 AND 264 ORDER BY c    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN 569 AND 578 ORDER BY c    -- SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-100.pre, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=85    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=229    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=494    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=589    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=189    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=838    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=839    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=631    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=440    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=970    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 185 AND 284    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN 353 AND 452    -- SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest1 WHERE id BETWEEN 144 AND 243 ORDER BY c    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN 309 AND 408 ORDER BY c    -- SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-10000.pre, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=149    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=308    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=225    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=487    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=407    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=907    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=294    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=194    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=287    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=219    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 583 AND 10582    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 212 AND 10211    -- SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest1 WHERE id BETWEEN 28 AND 10027 ORDER BY c    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN 470 AND 10469 ORDER BY c    -- SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- points-covered-pk.pre, point, read true, counts transaction
+SELECT id FROM sbtest2 WHERE id IN (117,795,76,850,869,467,111,657,126,720,866,818,403,487,480,141,262,543,595,613,444,697,571,548,599,60,7,720,720,616,403,965,535,908,158,39,229,256,48,396,139,598,918,170,350,580,163,610,894,750,1,433,749,849,544,867,256,707,522,945,670,295,703,971,909,658,389,726,…
+
+-- points-notcovered-pk.pre, point, read true, counts transaction
+SELECT id, c FROM sbtest2 WHERE id IN (306,828,950,882,262,913,19,407,816,740,425,153,634,990,641,934,533,322,50,846,279,385,759,523,25,537,930,610,440,909,243,433,286,126,347,168,711,361,574,451,579,990,244,21,101,816,168,882,668,196,616,792,682,199,688,683,932,313,750,767,223,943,924,784,656,342,9…
+
+-- points-covered-si.pre, point, read true, counts transaction
+SELECT k FROM sbtest2 WHERE k IN (594,765,563,658,429,149,242,777,4,530,128,969,957,903,99,379,916,883,302,761,496,338,714,770,259,478,560,179,986,373,792,159,349,35,947,941,860,18,43,917,584,941,322,305,371,470,156,545,632,170,326,146,575,101,783,22,101,739,647,103,921,579,181,863,421,620,135,472,3…
+
+-- points-notcovered-si.pre, point, read true, counts transaction
+SELECT k, c FROM sbtest1 WHERE k IN (262,391,430,311,84,230,651,144,942,606,436,662,794,54,992,331,166,450,608,335,834,539,407,60,961,414,520,907,217,294,769,948,617,417,439,541,212,254,81,886,27,23,487,494,333,582,404,818,436,528,243,122,184,901,13,746,462,209,223,776,696,61,386,990,648,574,788,898…
+
+-- range-covered-pk.pre, range, read true, counts transaction
+SELECT id FROM sbtest2 WHERE id BETWEEN 881 AND 981    -- SELECT id FROM sbtest2 WHERE id BETWEEN ? AND ?
+
+-- range-notcovered-pk.pre, range, read true, counts transaction
+SELECT id, c FROM sbtest1 WHERE id BETWEEN 209 AND 309    -- SELECT id, c FROM sbtest1 WHERE id BETWEEN ? AND ?
+
+-- range-covered-si.pre, range, read true, counts transaction
+SELECT k FROM sbtest1 WHERE k BETWEEN 763 AND 863    -- SELECT k FROM sbtest1 WHERE k BETWEEN ? AND ?
+
+-- range-notcovered-si.pre, range, read true, counts transaction
+SELECT k, c FROM sbtest1 WHERE k BETWEEN 876 AND 976    -- SELECT k, c FROM sbtest1 WHERE k BETWEEN ? AND ?
+
+-- update-inlist, write, read false, counts transaction
+UPDATE sbtest1 SET c='86995796422-58460254001-04332977180-16922349342-56311818564-22533188212-41400263132-06212253587-16338725789-56703961805' WHERE id IN (965,549,227,981,596,517,341,929,344,259)    -- UPDATE sbtest1 SET c=? WHERE id IN (?,?,?,?,?,?,?,?,?,?)
+
+-- update-index, write, read false, counts transaction
+UPDATE sbtest1 SET k=k+1 WHERE id=230    -- UPDATE sbtest1 SET k=k+1 WHERE id=?
+
+-- update-nonindex, write, read false, counts transaction
+UPDATE sbtest1 SET c='06634469389-44167022926-67059463183-56049509811-65361041118-19600232489-54717504327-99529668956-82998751186-43591233436' WHERE id=652    -- UPDATE sbtest1 SET c=? WHERE id=?
+
+-- update-one, write, read false, counts transaction
+UPDATE sbtest1 SET c='05318452107-52985709640-27715085073-85174251682-10735317398-58302610979-80678403207-59928968562-00786713002-57503155479' WHERE id=1    -- UPDATE sbtest1 SET c=? WHERE id=?
+
+-- update-zipf, write, read false, counts transaction
+UPDATE sbtest2 SET c='03077705946-27045650857-68346531829-86034064963-00214076026-14334600330-55816332011-13015936219-40869514669-19585136713' WHERE id=1    -- UPDATE sbtest2 SET c=? WHERE id=?
+
+-- write-only, write, read false, counts statements
+BEGIN
+UPDATE sbtest2 SET k=k+1 WHERE id=62    -- UPDATE sbtest2 SET k=k+1 WHERE id=?
+UPDATE sbtest2 SET c='23195865329-09484213756-46065489365-60399299382-40229529099-99614003918-58305013883-95777682815-20206576303-98588161131' WHERE id=544    -- UPDATE sbtest2 SET c=? WHERE id=?
+DELETE FROM sbtest1 WHERE id=327    -- DELETE FROM sbtest1 WHERE id=?
+INSERT INTO sbtest1 (id, k, c, pad) VALUES (327, 821, '69407704334-92822546319-29808055332-06352965143-41851899242-74151863322-76211477879-03549155286-51390120777-70641519564', '13041212347-95934095654-85097343169-15410786117-41005137126')    -- INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?…
+COMMIT
+
+-- read-write-10, write, read false, counts statements
+BEGIN
+SELECT c FROM sbtest1 WHERE id=489    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=439    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=381    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=243    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=945    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=338    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=95    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=463    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=423    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=448    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 918 AND 927    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN 303 AND 312    -- SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest2 WHERE id BETWEEN 105 AND 114 ORDER BY c    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN 224 AND 233 ORDER BY c    -- SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+UPDATE sbtest2 SET k=k+1 WHERE id=98    -- UPDATE sbtest2 SET k=k+1 WHERE id=?
+UPDATE sbtest2 SET c='85568286119-30126883214-10027222629-47911394597-04925501889-49672074235-08824092842-04728738096-83072166832-31123029469' WHERE id=459    -- UPDATE sbtest2 SET c=? WHERE id=?
+DELETE FROM sbtest1 WHERE id=411    -- DELETE FROM sbtest1 WHERE id=?
+INSERT INTO sbtest1 (id, k, c, pad) VALUES (411, 421, '49258928138-05057951794-94959029802-49915754432-01328136803-11983421152-08878339966-46948106908-20578510193-80683553358', '10154453470-85404647177-06358917857-94930577382-39472437973')    -- INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?…
+COMMIT
+
+-- read-write-100, write, read false, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=897    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=579    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=664    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=241    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=875    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=993    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=18    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=842    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=434    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=940    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 719 AND 818    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 605 AND 704    -- SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest1 WHERE id BETWEEN 265 AND 364 ORDER BY c    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN 740 AND 839 ORDER BY c    -- SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+UPDATE sbtest1 SET k=k+1 WHERE id=445    -- UPDATE sbtest1 SET k=k+1 WHERE id=?
+UPDATE sbtest2 SET c='91233891710-88850990601-62814497383-42898014265-54009272055-05229173092-23831987097-78005035836-79694982752-21665219245' WHERE id=283    -- UPDATE sbtest2 SET c=? WHERE id=?
+DELETE FROM sbtest2 WHERE id=588    -- DELETE FROM sbtest2 WHERE id=?
+INSERT INTO sbtest2 (id, k, c, pad) VALUES (588, 504, '94011002028-81601721108-40018844148-05055461106-19776734374-76383671482-56487744793-23681404962-73569293999-29512128264', '64555797222-11311581033-39371754530-10972970800-51861882428')    -- INSERT INTO sbtest2 (id, k, c, pad) VALUES (?, ?, ?, ?…
+COMMIT
+
+-- settle: flush
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
+SET GLOBAL innodb_max_dirty_pages_pct = 1
+SELECT 1 FROM performance_schema.global_status WHERE variable_name = 'Innodb_buffer_pool_pages_dirty' AND variable_value < 100
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
+SET GLOBAL innodb_max_dirty_pages_pct = @pct
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = @lwm
+-- scan.warm, , read true, counts $rows
+SELECT * FROM sbtest1 WHERE LENGTH(c) < 0
+
+-- scan, range, read true, counts $rows
+SELECT * FROM sbtest1 WHERE LENGTH(c) < 0
+
+-- read-only-10, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=47    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=954    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=585    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=597    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=898    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=373    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=688    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=651    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=81    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=921    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 826 AND 835    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN 696 AND 705    -- SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest1 WHERE id BETWEEN 319 AND 328 ORDER BY c    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN 95 AND 104 ORDER BY c    -- SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-100, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=223    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=668    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=688    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=43    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=758    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=290    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=722    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=108    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=959    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=979    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 602 AND 701    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN 25 AND 124    -- SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest1 WHERE id BETWEEN 948 AND 1047 ORDER BY c    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN 325 AND 424 ORDER BY c    -- SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-10000, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest1 WHERE id=24    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=688    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=815    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=675    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=752    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=370    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=971    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=764    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=865    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=938    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 124 AND 10123    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN 169 AND 10168    -- SELECT SUM(k) FROM sbtest2 WHERE id BETWEEN ? AND ?
+SELECT c FROM sbtest2 WHERE id BETWEEN 327 AND 10326 ORDER BY c    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c
+SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN 219 AND 10218 ORDER BY c    -- SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-simple, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=956    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=42    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=621    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=153    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=412    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=210    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=614    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=307    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=98    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=186    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id BETWEEN 683 AND 1682    -- SELECT c FROM sbtest2 WHERE id BETWEEN ? AND ?
+COMMIT
+
+-- read-only-sum, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest1 WHERE id=598    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=129    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=260    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=448    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=650    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=279    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=520    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=768    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=593    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT c FROM sbtest1 WHERE id=413    -- SELECT c FROM sbtest1 WHERE id=?
+SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 283 AND 1282    -- SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?
+COMMIT
+
+-- read-only-order, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=63    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=822    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=305    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=69    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=440    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=283    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=219    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=417    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=645    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=367    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest1 WHERE id BETWEEN 922 AND 1921 ORDER BY c    -- SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-distinct, aggregate, read true, counts statements
+BEGIN
+SELECT c FROM sbtest2 WHERE id=236    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=534    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=315    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=538    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=17    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=739    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=677    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=866    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=597    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT c FROM sbtest2 WHERE id=790    -- SELECT c FROM sbtest2 WHERE id=?
+SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN 524 AND 1523 ORDER BY c    -- SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c
+COMMIT
+
+-- read-only-count, aggregate, read true, counts transaction
+SELECT count(c) FROM sbtest2 WHERE id BETWEEN 899 AND 1898    -- SELECT count(c) FROM sbtest2 WHERE id BETWEEN ? AND ?
+
+-- point-query, point, read true, counts transaction
+SELECT c FROM sbtest2 WHERE id=476    -- SELECT c FROM sbtest2 WHERE id=?
+
+-- random-points-10, point, read true, counts transaction
+SELECT c FROM sbtest1 WHERE id IN (829,573,140,221,303,516,181,681,135,721)    -- SELECT c FROM sbtest1 WHERE id IN (?,?,?,?,?,?,?,?,?,?)
+
+-- random-points-100, point, read true, counts transaction
+SELECT c FROM sbtest2 WHERE id IN (908,120,198,224,233,991,465,640,193,699,641,440,941,22,534,646,89,112,804,802,686,611,471,525,468,695,481,490,167,282,503,228,978,142,631,848,486,271,902,989,292,862,706,468,66,994,118,381,192,283,747,818,600,961,260,894,681,259,264,792,800,526,98,514,508,461,803,2…
+
+-- random-points-1000, point, read true, counts transaction
+SELECT c FROM sbtest2 WHERE id IN (191,392,309,874,811,98,55,209,490,948,950,884,247,361,32,368,141,388,379,313,25,242,303,490,347,894,349,873,879,169,360,905,811,631,74,984,189,793,864,394,683,865,985,292,292,626,671,690,509,150,687,687,22,144,359,219,890,659,461,970,500,33,280,105,101,843,515,94,2…
+
+-- hot-points, point, read true, counts transaction
+SELECT c FROM sbtest2 WHERE id IN (501,502,503,504,505,506,507,508,509,510,511,512,513,514,515,516,517,518,519,520,521,522,523,524,525,526,527,528,529,530,531,532,533,534,535,536,537,538,539,540,541,542,543,544,545,546,547,548,549,550,551,552,553,554,555,556,557,558,559,560,561,562,563,564,565,566,5…
+
+-- points-covered-pk, point, read true, counts transaction
+SELECT id FROM sbtest2 WHERE id IN (817,164,97,558,918,914,385,533,834,313,304,793,577,988,587,699,42,235,32,764,473,899,151,492,368,628,888,227,964,351,464,156,220,146,48,969,95,19,134,699,133,347,369,114,823,463,863,76,270,84,902,823,642,621,50,750,572,373,230,867,461,115,916,584,99,445,298,426,41…
+
+-- points-notcovered-pk, point, read true, counts transaction
+SELECT id, c FROM sbtest2 WHERE id IN (395,431,674,547,404,738,451,767,592,512,944,186,456,410,358,325,856,351,510,879,362,224,316,170,771,18,846,370,662,351,105,386,869,66,146,342,631,55,39,125,745,843,417,315,299,795,410,291,656,365,539,730,694,743,37,926,11,940,658,60,416,962,76,422,52,351,600,91…
+
+-- range-covered-pk, range, read true, counts transaction
+SELECT id FROM sbtest2 WHERE id BETWEEN 6 AND 106    -- SELECT id FROM sbtest2 WHERE id BETWEEN ? AND ?
+
+-- range-notcovered-pk, range, read true, counts transaction
+SELECT id, c FROM sbtest1 WHERE id BETWEEN 669 AND 769    -- SELECT id, c FROM sbtest1 WHERE id BETWEEN ? AND ?
+
+-- points-covered-si.warm, , read true, counts transaction
+SELECT k FROM sbtest2 WHERE k IN (292,694,687,268,720,348,890,811,311,523,47,819,83,756,504,625,234,741,371,903,188,591,330,495,24,807,3,795,906,768,570,801,146,37,294,32,321,3,42,969,900,692,584,102,13,394,531,247,697,50,226,681,421,670,347,303,226,294,660,459,246,216,830,518,44,317,765,387,226,310…
+
+-- points-covered-si, point, read true, counts transaction
+SELECT k FROM sbtest2 WHERE k IN (924,5,859,571,80,696,30,813,443,484,350,234,809,155,1000,893,663,13,141,818,731,494,745,428,355,550,584,903,429,768,487,217,348,994,405,772,11,646,248,431,994,775,417,940,808,975,504,28,787,462,866,713,176,844,139,739,609,482,779,676,662,625,926,156,450,930,45,568,7…
+
+-- points-notcovered-si, point, read true, counts transaction
+SELECT k, c FROM sbtest2 WHERE k IN (572,577,542,239,930,669,319,341,772,264,855,861,163,898,548,835,263,694,48,330,300,815,747,213,14,101,674,980,747,123,762,768,40,573,925,107,791,212,914,608,124,607,929,957,655,778,880,135,818,624,406,619,813,224,44,729,740,446,586,882,740,534,483,252,595,14,811,…
+
+-- range-covered-si, range, read true, counts transaction
+SELECT k FROM sbtest1 WHERE k BETWEEN 568 AND 668    -- SELECT k FROM sbtest1 WHERE k BETWEEN ? AND ?
+
+-- range-notcovered-si, range, read true, counts transaction
+SELECT k, c FROM sbtest1 WHERE k BETWEEN 330 AND 430    -- SELECT k, c FROM sbtest1 WHERE k BETWEEN ? AND ?
+
+-- delete, write, read false, counts transaction
+DELETE FROM sbtest1 WHERE id=437    -- DELETE FROM sbtest1 WHERE id=?
+
+-- insert, write, read false, counts transaction
+INSERT INTO sbtest2 (id, k, c, pad) VALUES (0, 428, '06444737309-81701066386-34362377497-76974428839-40374823903-66297912719-46569797700-05055444042-42093671465-18450868067', '92169330367-51099228561-39344138444-68026628193-01765980659')
