@@ -19,6 +19,9 @@ type ServerError struct {
 	Statement string // what was sent, empty during the handshake
 }
 
+// ErrorCode returns Code, for callers that know errors only by such a method.
+func (e *ServerError) ErrorCode() int { return e.Code }
+
 // Error quotes at most the first 200 bytes of the statement.
 func (e *ServerError) Error() string {
 	s := fmt.Sprintf("server error %d", e.Code)

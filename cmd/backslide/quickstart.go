@@ -44,7 +44,7 @@ func newQuickstart(e *env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "HTML `file` to write; in the lab unless given")
-	cmd.Flags().DurationVar(&budget, "budget", 150*time.Second, "wall `time` for all blocks")
+	cmd.Flags().DurationVar(&budget, "budget", 2*time.Minute, "wall `time` for all blocks")
 	return cmd
 }
 
@@ -73,5 +73,8 @@ params = { tables = 1, rows = 50000 }
 
 [plan]
 placement = "one-core"
-blocks = 20
+blocks = 10
+slice = "100ms"
+slices = 4
+warm = "100ms"
 `
