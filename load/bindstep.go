@@ -288,6 +288,15 @@ func (b *stepBinder) args(sc *scope, defs map[string]value, at path) ([]arg, err
 	return out, err
 }
 
+// PerTransaction returns how many operations one transaction of a step counts as, 0 if
+// that varies or the step is unknown.
+func (p *Program) PerTransaction(name string) int64 {
+	if s, ok := p.steps[name]; ok {
+		return s.per
+	}
+	return 0
+}
+
 // perTransaction returns how many operations each transaction counts as, 0 if that varies.
 func (b *stepBinder) perTransaction() int64 {
 	per := int64(-1)

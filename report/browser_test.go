@@ -33,35 +33,18 @@ type tab struct {
 	requests []string
 }
 
-// open renders a summary to a file and opens it. Without a Chromium the test fails,
+// browser starts a Chromium that lives as long as the test. Without one the test fails,
 // unless it is short.
-func open(t *testing.T, s lab.Summary) *tab {
+func browser(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a browser")
 	}
-	name := filepath.Join(t.TempDir(), "report.html")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := HTML(f, s); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return visit(t, "file://"+name)
-}
-
-func visit(t *testing.T, url string) *tab {
-	t.Helper()
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.UserDataDir(t.TempDir()))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), o...)
 	ctx, done := chromedp.NewContext(ctx)
-	b := &tab{ctx: ctx, t: t}
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Errorf("close the browser: %v", err)
@@ -69,8 +52,34 @@ func visit(t *testing.T, url string) *tab {
 		done()
 		stop()
 	})
-	if err := chromedp.Listen(ctx, b.listen); err != nil {
+	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start Chromium: %v; install it (apt-get install chromium), or leave this test out with -short", err)
+	}
+	return ctx
+}
+
+// open opens the page of a summary from a file in a tab of its own.
+func open(t *testing.T, browser context.Context, s lab.Summary) *tab {
+	t.Helper()
+	return openPage(t, browser, html(t, s))
+}
+
+func openPage(t *testing.T, browser context.Context, html string) *tab {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(name, []byte(html), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return visit(t, browser, "file://"+name)
+}
+
+func visit(t *testing.T, browser context.Context, url string) *tab {
+	t.Helper()
+	ctx, done := chromedp.NewContext(browser)
+	t.Cleanup(done)
+	b := &tab{ctx: ctx, t: t}
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatalf("open a tab: %v", err)
 	}
 	b.view(1280, 900, "light")
 	b.do(chromedp.Navigate(url), chromedp.WaitReady(chromedp.CSS("footer")))
@@ -168,8 +177,19 @@ func (b *tab) shot(name, id string) {
 	}
 }
 
-func TestPageInBrowser(t *testing.T) {
-	b := open(t, first())
+// TestBrowser opens pages in a real Chromium. With -artifacts it keeps pictures of them.
+func TestBrowser(t *testing.T) {
+	chromium := browser(t)
+	for name, test := range map[string]func(*testing.T, context.Context){
+		"Page": testPage, "NoNetwork": testNoNetwork, "Sort": testSort, "Filter": testFilter,
+		"Keyboard": testKeyboard, "Figures": testFigures, "Hostile": testHostile,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, chromium) })
+	}
+}
+
+func testPage(t *testing.T, browser context.Context) {
+	b := open(t, browser, first())
 	b.shot("desktop", "")
 	for _, part := range []string{"levels-head", "absolute-head", "costs-head", "setup-head"} {
 		b.shot("desktop-"+part, part)
@@ -196,7 +216,7 @@ func TestPageInBrowser(t *testing.T) {
 	b.clean()
 }
 
-func TestNoNetworkInBrowser(t *testing.T) {
+func testNoNetwork(t *testing.T, browser context.Context) {
 	// Served over HTTP, so that a request relative to the page would be seen too.
 	var mu sync.Mutex
 	var asked []string
@@ -210,10 +230,7 @@ func TestNoNetworkInBrowser(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	if testing.Short() {
-		t.Skip("needs a browser")
-	}
-	b := visit(t, server.URL+"/report.html")
+	b := visit(t, browser, server.URL+"/report.html")
 	b.do(chromedp.Sleep(200 * time.Millisecond))
 	mu.Lock()
 	defer mu.Unlock()
@@ -239,8 +256,8 @@ func (b *tab) click(js string) {
 
 const differenceButton = `[...document.querySelectorAll('#level-table th button')].find(b => b.textContent === 'difference')`
 
-func TestSortInBrowser(t *testing.T) {
-	b := open(t, first())
+func testSort(t *testing.T, browser context.Context) {
+	b := open(t, browser, first())
 	unsorted := b.column("difference")
 	b.click(differenceButton)
 	up := b.column("difference")
@@ -264,8 +281,8 @@ func TestSortInBrowser(t *testing.T) {
 	b.clean()
 }
 
-func TestFilterInBrowser(t *testing.T) {
-	b := open(t, first())
+func testFilter(t *testing.T, browser context.Context) {
+	b := open(t, browser, first())
 	set := func(id, value string) {
 		t.Helper()
 		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
@@ -294,9 +311,9 @@ func TestFilterInBrowser(t *testing.T) {
 	b.clean()
 }
 
-// TestKeyboardInBrowser goes through the page with the Tab key alone.
-func TestKeyboardInBrowser(t *testing.T) {
-	b := open(t, first())
+// testKeyboard goes through the page with the Tab key alone.
+func testKeyboard(t *testing.T, browser context.Context) {
+	b := open(t, browser, first())
 	b.do(chromedp.KeyEvent("\t"))
 	if got := eval[string](b, "document.activeElement.className"); got != "skip" {
 		t.Errorf("the first Tab leads to %q, want the skip link", got)
@@ -311,8 +328,8 @@ func TestKeyboardInBrowser(t *testing.T) {
 	b.clean()
 }
 
-func TestFiguresInBrowser(t *testing.T) {
-	b := open(t, first())
+func testFigures(t *testing.T, browser context.Context) {
+	b := open(t, browser, first())
 	if eval[bool](b, "document.getElementById('save').hidden") {
 		t.Error("the button that saves figures is hidden")
 	}
@@ -323,8 +340,8 @@ func TestFiguresInBrowser(t *testing.T) {
 	b.clean()
 }
 
-func TestHostileInBrowser(t *testing.T) {
-	b := open(t, hostile())
+func testHostile(t *testing.T, browser context.Context) {
+	b := open(t, browser, hostile())
 	b.click(differenceButton)
 	b.do(chromedp.Sleep(200 * time.Millisecond))
 	if got := eval[int](b, "document.images.length + document.scripts.length"); got != 2 {
@@ -335,20 +352,5 @@ func TestHostileInBrowser(t *testing.T) {
 		t.Errorf("on a phone the page is %d pixels wide, want 390", w)
 	}
 	b.shot("hostile", "main")
-	b.clean()
-}
-
-func TestHugeInBrowser(t *testing.T) {
-	b := open(t, huge())
-	complete := eval[float64](b, "performance.getEntriesByType('navigation')[0].loadEventEnd")
-	t.Logf("complete after %.0f ms", complete)
-	began := time.Now()
-	b.click(differenceButton)
-	eval[int](b, "document.getElementById('level-table').offsetHeight")
-	t.Logf("sorted after %s", time.Since(began).Round(time.Millisecond))
-	if complete > 10_000 { // under 2 s on a machine that does nothing else
-		t.Errorf("complete after %.0f ms, want at most 10 s even on a busy machine", complete)
-	}
-	b.shot("huge", "main")
 	b.clean()
 }

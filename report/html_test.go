@@ -171,19 +171,40 @@ func huge() lab.Summary {
 	return s
 }
 
-func TestPageHuge(t *testing.T) {
+// TestHuge holds the page to 10 MB, and to open within 2 s on a machine of its own; a
+// busy one, and the race detector, are given more.
+func TestHuge(t *testing.T) {
 	s := huge()
 	if n := len(s.Comparisons); n != 42*19*6*7 {
 		t.Fatalf("%d comparisons", n)
 	}
 	began := time.Now()
-	got := html(t, s)
+	page := html(t, s)
 	took := time.Since(began)
-	t.Logf("%d comparisons: %.1f MB in %s", len(s.Comparisons), float64(len(got))/1e6, took)
-	if len(got) > 10e6 {
-		t.Errorf("the page has %d bytes, want at most 10 MB", len(got))
+	t.Logf("%d comparisons: %.1f MB in %s", len(s.Comparisons), float64(len(page))/1e6, took)
+	if len(page) > 10e6 {
+		t.Errorf("the page has %d bytes, want at most 10 MB", len(page))
 	}
-	if limit := 30 * time.Second; took > limit { // 3 s alone; the race detector and a busy machine take their share
+	if limit := time.Minute; took > limit {
 		t.Errorf("the page took %s, want at most %s", took, limit)
 	}
+	b := openPage(t, browser(t), page)
+	complete := eval[float64](b, "performance.getEntriesByType('navigation')[0].loadEventEnd")
+	t.Logf("complete after %.0f ms", complete)
+	if complete > 10_000 {
+		t.Errorf("complete after %.0f ms, want at most 10 s", complete)
+	}
+	began = time.Now()
+	b.click(differenceButton)
+	eval[int](b, "document.getElementById('level-table').offsetHeight")
+	t.Logf("sorted after %s", time.Since(began).Round(time.Millisecond))
+	if got := len(b.column("step")); got != 300 {
+		t.Errorf("%d rows are shown at first, want 300", got)
+	}
+	b.click("document.getElementById('all')")
+	if got := len(b.column("step")); got != 42*19*6 {
+		t.Errorf("%d rows are shown after all were asked for, want %d", got, 42*19*6)
+	}
+	b.shot("huge", "main")
+	b.clean()
 }

@@ -46,7 +46,7 @@ func (t table) markdown(p *printer) {
 	heads := make([]string, len(t.head))
 	rule := make([]string, len(t.head))
 	for i, h := range t.head {
-		heads[i], rule[i] = markdown(h), "---:"
+		heads[i], rule[i] = markdown(strings.ReplaceAll(h, "\n", " ")), "---:"
 		if i < t.fixed {
 			rule[i] = ":---"
 		}

@@ -164,22 +164,22 @@ func (v *view) value(c lab.Cell, m lab.Metric) cell {
 // costs returns what an operation cost, with the candidates' values relative to the base's.
 func (v *view) costs() section {
 	metrics := v.costMetrics()
-	head := []string{"step", "clients", "variant"}
+	head := []string{"step/clients", "variant"}
 	for _, m := range metrics {
 		sc := scaleOf(m)
-		head = append(head, sc.name+" "+sc.unit)
+		head = append(head, sc.name+"\n"+sc.unit)
 	}
-	t := &table{head: append(head, "p50 µs", "p95 µs", "p99 µs", "max µs"), fixed: 3}
+	t := &table{head: append(head, "p50\nµs", "p95\nµs", "p99\nµs", "max\nµs"), fixed: 2}
 	for _, g := range v.groups {
 		for _, s := range g.steps {
 			for _, n := range v.clients {
-				label := []string{v.step(s), fmt.Sprint(n)}
+				label := fmt.Sprintf("%s/%d", v.step(s), n)
 				for _, x := range v.variants {
 					c := lab.Cell{Variant: x, Step: s, Clients: n}
 					if v.means[c] == nil {
 						continue
 					}
-					cells := plain(label[0], label[1], v.labelled(x))
+					cells := plain(label, v.labelled(x))
 					for _, m := range metrics {
 						cells = append(cells, v.costCell(c, m))
 					}
@@ -187,7 +187,7 @@ func (v *view) costs() section {
 						cells = append(cells, plain(micros(q))...)
 					}
 					t.rows = append(t.rows, row{cells: cells})
-					label = []string{"", ""}
+					label = ""
 				}
 			}
 		}

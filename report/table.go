@@ -8,8 +8,8 @@ import (
 
 // table is rows of cells under one line of headings, for text and Markdown.
 type table struct {
-	head  []string
-	fixed int // leading columns that are labels: left-aligned, and repeated when the table is wrapped
+	head  []string // may have two lines
+	fixed int      // leading columns that are labels: left-aligned, and repeated when the table is wrapped
 	rows  []row
 }
 
@@ -71,7 +71,8 @@ func (t table) layout() layout {
 				l.width[i]++
 			}
 		}
-		l.width[i] = max(l.width[i], columns(h))
+		over, under := headLines(h)
+		l.width[i] = max(l.width[i], columns(over), columns(under))
 	}
 	return l
 }
@@ -98,8 +99,8 @@ func (t table) chunks(l layout, width int) [][2]int {
 	return append(out, [2]int{from, len(t.head)})
 }
 
-// lines returns the widest line that the table would have unwrapped.
-func (t table) lines() int {
+// widest returns the widest line that the table would have unwrapped.
+func (t table) widest() int {
 	n := 0
 	for _, w := range t.layout().width {
 		n += w + len(gap)
@@ -114,10 +115,18 @@ func (t table) print(p *printer, width int, color bool) {
 		if n > 0 {
 			p.line("")
 		}
-		p.line(t.join(c, func(i int) string {
-			right := i >= t.fixed && len(l.parts[i]) < 2
-			return pad(t.head[i], l.width[i], right)
-		}))
+		for _, over := range []bool{true, false} {
+			head := t.join(c, func(i int) string {
+				text, under := headLines(t.head[i])
+				if !over {
+					text = under
+				}
+				return pad(text, l.width[i], i >= t.fixed && len(l.parts[i]) < 2)
+			})
+			if !over || strings.TrimSpace(head) != "" {
+				p.line(head)
+			}
+		}
 		for _, r := range t.rows {
 			if r.cells == nil {
 				p.line(r.heading)
@@ -126,6 +135,15 @@ func (t table) print(p *printer, width int, color bool) {
 			p.line(t.join(c, func(i int) string { return l.cell(i, i < t.fixed, r.cells[i], color) }))
 		}
 	}
+}
+
+// headLines returns the two lines of a heading, of which the upper may be empty.
+func headLines(h string) (over, under string) {
+	over, under, two := strings.Cut(h, "\n")
+	if !two {
+		return "", over
+	}
+	return over, under
 }
 
 func (t table) join(chunk [2]int, text func(int) string) string {

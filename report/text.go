@@ -38,7 +38,7 @@ func Text(w io.Writer, s lab.Summary, o Options) error {
 // tooWide reports whether a verdict table would have to be wrapped.
 func tooWide(sections []section, width int) bool {
 	for _, s := range sections {
-		if s.table != nil && s.table.fixed == 1 && s.table.lines() > width {
+		if s.table != nil && s.table.fixed == 1 && s.table.widest() > width {
 			return true
 		}
 	}

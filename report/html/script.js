@@ -33,6 +33,7 @@
           rows = keyed.map(pair => pair[1]);
         }
         body.append(...rows);
+        table.dispatchEvent(new Event('sorted'));
       });
     });
   }
@@ -42,25 +43,35 @@
   if (form && table) {
     const heads = [...table.tHead.rows[0].cells].map(th => th.textContent.trim());
     const column = name => heads.indexOf(name);
-    const rows = [...table.tBodies[0].rows].map(row => ({
-      row,
+    const facts = new Map([...table.tBodies[0].rows].map(row => [row, {
       step: row.querySelector('th').firstChild.textContent.toLowerCase(),
       candidate: column('candidate') < 0 ? '' : row.cells[column('candidate')].textContent,
       group: row.cells[column('group')].textContent,
       verdict: row.cells[column('verdict')].lastChild.textContent.trim(),
-    }));
+    }]));
     const value = id => byId(id)?.value ?? '';
+    // Thousands of rows take seconds to lay out, so only the first are, until all are asked for.
+    const many = 1000, first = 300;
+    let limit = facts.size > many ? first : Infinity;
+    const all = byId('all');
+    all.addEventListener('click', () => {
+      limit = Infinity;
+      apply();
+    });
     const apply = () => {
       const find = value('find').toLowerCase();
-      let shown = 0;
-      for (const r of rows) {
-        const keep = r.step.includes(find)
-          && ['candidate', 'group', 'verdict'].every(k => !value('by-' + k) || value('by-' + k) === r[k]);
-        r.row.hidden = !keep;
-        if (keep) shown++;
+      let matching = 0;
+      for (const row of table.tBodies[0].rows) {
+        const f = facts.get(row);
+        const keep = f.step.includes(find)
+          && ['candidate', 'group', 'verdict'].every(k => !value('by-' + k) || value('by-' + k) === f[k]);
+        if (keep) matching++;
+        row.hidden = !keep || matching > limit;
       }
-      byId('shown').textContent = `${shown} of ${rows.length} shown`;
+      all.hidden = matching <= limit;
+      byId('shown').textContent = `${Math.min(matching, limit)} of ${facts.size} shown`;
     };
+    table.addEventListener('sorted', apply);
     form.hidden = false;
     form.addEventListener('input', apply);
     form.addEventListener('submit', e => e.preventDefault());
@@ -70,6 +81,7 @@
       const target = byId(e.target.closest?.('a[href^="#"]')?.hash.slice(1) ?? '');
       if (target?.hidden) {
         form.reset();
+        limit = Infinity;
         apply();
       }
     });
