@@ -77,10 +77,7 @@ func newFigures(s lab.Summary) (figures, error) {
 
 func pack(s lab.Summary) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
+	z := gzip.NewWriter(&b)
 	if err := json.NewEncoder(z).Encode(documentOf(s)); err != nil {
 		return nil, err
 	}
