@@ -71,7 +71,6 @@ type simServer struct {
 	killed bool
 	frozen bool
 	data   string // what has been written, in order
-	loaded bool
 }
 
 func (s *simServer) PID() int                   { return 1 }
