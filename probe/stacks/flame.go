@@ -1,0 +1,128 @@
+package stacks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Flame is a node of a differential flame graph: the same way of being called on both
+// sides, in µs per operation.
+type Flame struct {
+	Name   string // short; of a frame without a symbol its file in brackets
+	Full   string // as perf wrote it
+	DSO    string
+	Kernel bool
+	Spin   bool  // waiting that burns CPU
+	Total  Delta // the function and what it calls
+	Self   Delta
+	Calls  []*Flame // by name, so that graphs of several pairs look alike
+}
+
+// Gone reports whether the base spent time here and no sample of the candidate did.
+func (f *Flame) Gone() bool { return f.Total.Base > 0 && f.Total.Cand == 0 }
+
+// New reports whether the candidate spends time here and no sample of the base did.
+func (f *Flame) New() bool { return f.Total.Cand > 0 && f.Total.Base == 0 }
+
+// Anchors returns functions that servers of all versions run statements from. What stands
+// above them on the stack differs between versions and threads, and would keep everything
+// below it apart.
+func Anchors() []string {
+	return []string{"dispatch_command", "do_command", "mysql_execute_command"}
+}
+
+// Diff lays two profiles of the same event on top of each other: stacks are the same if
+// the short names of their frames are. A stack that has one of the anchors begins at the
+// outermost of them. The root stands for all CPU time.
+func Diff(base, cand Side, table []Spinner, anchors []string) (*Flame, error) {
+	if err := comparable(base, cand); err != nil {
+		return nil, fmt.Errorf("compare call stacks: %w", err)
+	}
+	m := merger{anchors: anchors, spin: spinNames(table), byEdge: map[flameEdge]*flameSum{}, root: &flameSum{Flame: &Flame{Name: "all"}}}
+	m.add(0, base.Profile)
+	m.add(1, cand.Profile)
+	root := m.root.finish(base, cand)
+	root.Total.SE = 0
+	return root, nil
+}
+
+type flameSum struct {
+	*Flame
+	self  [2]Amount
+	total [2]Amount
+	calls []*flameSum
+}
+
+type flameEdge struct {
+	up     *flameSum
+	name   string
+	kernel bool
+}
+
+type merger struct {
+	anchors []string
+	spin    map[string]bool
+	byEdge  map[flameEdge]*flameSum
+	root    *flameSum
+}
+
+func (m *merger) add(side int, p *Profile) {
+	short := p.shortNames()
+	p.Stacks(func(stack []Frame, a Amount) bool {
+		for i, f := range stack {
+			if slices.Contains(m.anchors, short[p.byName[f]]) {
+				stack = stack[i:]
+				break
+			}
+		}
+		at := m.root
+		at.total[side].add(a)
+		for _, f := range stack {
+			name := short[p.byName[f]]
+			if f.Name == Unknown {
+				name = foldedName(Frame{Name: f.Name, DSO: f.DSO})
+				if at.Name == name {
+					continue // how many frames without symbols follow each other says nothing
+				}
+			}
+			at = m.call(at, name, f)
+			at.total[side].add(a)
+		}
+		at.self[side].add(a)
+		return true
+	})
+}
+
+func (m *merger) call(at *flameSum, name string, f Frame) *flameSum {
+	e := flameEdge{at, name, f.Kernel}
+	next := m.byEdge[e]
+	if next == nil {
+		next = &flameSum{Flame: &Flame{Name: name, Full: f.Name, DSO: f.DSO, Kernel: f.Kernel, Spin: m.spin[name]}}
+		m.byEdge[e] = next
+		at.calls = append(at.calls, next)
+	}
+	return next
+}
+
+// finish turns sums into µs per operation. Stacks are no deeper than maxDepth.
+func (s *flameSum) finish(base, cand Side) *Flame {
+	s.Self = delta(base, cand, s.self[0], s.self[1])
+	s.Total = delta(base, cand, s.total[0], s.total[1])
+	for _, c := range s.calls {
+		s.Calls = append(s.Calls, c.finish(base, cand))
+	}
+	slices.SortStableFunc(s.Calls, func(a, b *Flame) int { return cmp.Or(strings.Compare(a.Name, b.Name), boolCompare(a.Kernel, b.Kernel)) })
+	return s.Flame
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
