@@ -26,6 +26,7 @@ type WorkloadUse struct {
 	Name   string            `json:"name"`             // of a built-in one, or a path ending in .toml
 	Steps  []string          `json:"steps,omitempty"`  // names, groups or subsets of the workload; empty: all
 	Params map[string]string `json:"params,omitempty"` // over the workload's defaults
+	Text   string            `json:"text,omitempty"`   // the workload itself, where it is neither built in nor a file
 }
 
 // experimentFile is the experiment file, key for key.

@@ -59,7 +59,7 @@ func split(tmpl string) ([]piece, error) {
 				quote = c
 			case c == quote:
 				quote = 0
-			case quote != 0 && quote != '`' && c == '\\' && i+1 < len(tmpl):
+			case quote != 0 && quote != '`' && c == '\\' && i+1 < len(tmpl) && tmpl[i+1] != '{' && tmpl[i+1] != '}':
 				lit.WriteByte(c)
 				i++
 				c = tmpl[i]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ type experimentFlags struct {
 	blocks, slices                                     int
 	seed                                               uint64
 	budget, slice                                      time.Duration
+	query                                              queryFlags
 }
 
 func (f *experimentFlags) add(cmd *cobra.Command) {
@@ -40,6 +42,8 @@ func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl.DurationVar(&f.slice, "slice", 0, "measured `time` of a read slice")
 	fl.Uint64Var(&f.seed, "seed", 0, "`number` that order and operations follow from")
 	fl.StringVar(&f.margin, "margin", "", "difference that does not matter, as 5%")
+	fl.StringVar(&f.query.query, "query", "", "`SQL` of a workload that is this one statement, as text")
+	fl.StringVar(&f.query.schema, "schema", "", "`file` of statements to run before --query")
 	fl.StringVar(&f.placement, "placement", "", "CPUs: unpinned, one-core or split")
 	for name, values := range map[string][]string{
 		"placement": {string(lab.Unpinned), string(lab.OneCore), string(lab.Split)},
@@ -102,6 +106,15 @@ func (f *experimentFlags) over(e *lab.Experiment) error {
 		for _, w := range f.workloads {
 			e.Workloads = append(e.Workloads, lab.WorkloadUse{Name: w})
 		}
+	}
+	if f.query.query != "" {
+		text, err := f.query.workload()
+		if err != nil {
+			return err
+		}
+		e.Workloads = append(e.Workloads, lab.WorkloadUse{Name: queryWorkload, Text: text})
+	} else if f.query.schema != "" {
+		return errors.New("--schema is for --query; a workload has its own tables")
 	}
 	params := map[string]string{}
 	for _, p := range f.params {

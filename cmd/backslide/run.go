@@ -30,6 +30,7 @@ func newRun(e *env) *cobra.Command {
 		Short: "Run an experiment: interleaved, resumable, stopping where the answer is known",
 		Example: `  backslide run exp.toml
   backslide run --build mariadb@10.11 --build mariadb@11.8 --workload sysbench --steps point --clients 1,4
+  backslide run --build mariadb@11.8 --query 'SELECT COUNT(*) FROM t' --schema ddl.sql --clients 1,8
   backslide run --resume last`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,8 +50,11 @@ func newRun(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = e.execute(ctx, s, nil)
-			return err
+			sum, err := e.execute(ctx, s, nil)
+			if err != nil || f.query.query == "" {
+				return err
+			}
+			return e.rounds(ctx, sum)
 		},
 	}
 	f.add(cmd)

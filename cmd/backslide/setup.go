@@ -74,7 +74,9 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 
 func readWorkload(use lab.WorkloadUse) (workload, error) {
 	out := workload{use: use}
-	if strings.HasSuffix(use.Name, ".toml") {
+	if use.Text != "" {
+		out.file, out.text = "--query", use.Text
+	} else if strings.HasSuffix(use.Name, ".toml") {
 		b, err := os.ReadFile(use.Name)
 		if err != nil {
 			return out, fmt.Errorf("read workload: %w", err)
