@@ -33,6 +33,7 @@ type Plan struct {
 	Placement Placement     `json:"placement"`    // CPUs of servers and clients
 	Freeze    string        `json:"freeze"`       // auto, cgroup, stop, off: how idle servers are kept still
 	GroupSize int           `json:"group_size"`   // variants per mirrored group, base included
+	Together  int           `json:"together"`     // servers up at once; 0: all. 1: no interleaving, each server is started twice a block
 	Memory    int64         `json:"memory_bytes"` // what the servers may use together; 0: 70 % of the host's
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"backslide/lab"
@@ -15,11 +16,11 @@ const slack = 60 * time.Second
 
 // blockRun is the execution of one block.
 type blockRun struct {
-	c     *Conductor
-	run   lab.Run
-	block int
-	legs  []leg
-	done  map[lab.SliceKey]lab.Slice // stored by an earlier, interrupted execution
+	c      *Conductor
+	run    lab.Run
+	block  int
+	phases []phase
+	done   map[lab.SliceKey]lab.Slice // stored by an earlier, interrupted execution
 
 	fleet    *fleet
 	earlier  map[lab.Variant]int     // restarts that stored slices say were before this execution
@@ -28,24 +29,34 @@ type blockRun struct {
 	added    []lab.Slice
 }
 
-// write is what a server has executed of a level, for what it left.
-type write struct {
-	plan lab.LevelPlan
-	ops  int64
-}
-
-// spec runs the write unmeasured.
-func (w write) spec() Spec {
-	whole := w.plan.Slice * time.Duration(w.plan.Slices)
-	if w.plan.Read {
-		return Spec{Duration: whole, Timeout: whole + 10*slack}
+// turns are all slices of the block, in order.
+func (b *blockRun) turns() iter.Seq2[lab.SliceKey, leg] {
+	return func(yield func(lab.SliceKey, leg) bool) {
+		for _, p := range b.phases {
+			for _, l := range p.legs {
+				for _, k := range l.turns {
+					if !yield(k, l) {
+						return
+					}
+				}
+			}
+		}
 	}
-	return Spec{Ops: w.ops, Timeout: 10*whole + 10*slack}
 }
 
 // complete reports whether every slice of the block is stored.
 func (b *blockRun) complete() bool {
-	for _, l := range b.legs {
+	for _, p := range b.phases {
+		if !b.finished(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// finished reports whether every slice of a phase is stored.
+func (b *blockRun) finished(p phase) bool {
+	for _, l := range p.legs {
 		for _, k := range l.turns {
 			if _, ok := b.done[k]; !ok {
 				return false
@@ -57,16 +68,19 @@ func (b *blockRun) complete() bool {
 
 // expected is about how long the block will take.
 func (b *blockRun) expected() time.Duration {
-	d := time.Duration(len(present(b.run, b.legs))) * 1500 * time.Millisecond
-	for _, l := range b.legs {
-		for _, k := range l.turns {
-			if _, ok := b.done[k]; !ok {
-				d += l.plan.Slice + b.run.Plan.Discard
-			}
+	var d time.Duration
+	for k, l := range b.turns() {
+		if _, ok := b.done[k]; !ok {
+			d += l.plan.Slice + b.run.Plan.Discard
 		}
-		if l.plan.Read {
-			for _, set := range l.sets {
-				d += time.Duration(len(set)) * b.run.Plan.Warm
+	}
+	for _, p := range b.phases {
+		d += time.Duration(len(p.up)) * 1500 * time.Millisecond
+		for _, l := range p.legs {
+			if l.plan.Read {
+				for _, set := range l.sets {
+					d += time.Duration(len(set)) * b.run.Plan.Warm
+				}
 			}
 		}
 	}
@@ -76,33 +90,46 @@ func (b *blockRun) expected() time.Duration {
 // execute runs the block's missing slices and returns them. Everything that a server
 // does wrong ends up in slices and events; an error is one that ends the run.
 func (b *blockRun) execute(ctx context.Context) (_ []lab.Slice, err error) {
-	b.wrote = map[lab.Variant][]write{}
 	b.earlier = map[lab.Variant]int{}
 	for k, s := range b.done {
 		b.earlier[k.Cell.Variant] = max(b.earlier[k.Cell.Variant], s.Restart+1)
 	}
 	b.position = len(b.done)
-	if b.fleet, err = b.c.newFleet(fmt.Sprintf("run%d-block%d", b.run.ID, b.block)); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, b.fleet.end()) }()
 	if len(b.done) > 0 {
 		if err := b.event(ctx, lab.Variant{}, "resumed after %d slices", len(b.done)); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.fleet.startAll(ctx, present(b.run, b.legs)); err != nil {
-		return nil, err
-	}
-	if err := b.sides(ctx); err != nil {
-		return nil, err
-	}
-	for _, l := range b.legs {
-		if err := b.leg(ctx, l); err != nil {
+	for _, p := range b.phases {
+		if b.finished(p) {
+			continue
+		}
+		if err := b.phase(ctx, p); err != nil {
 			return b.added, err
 		}
 	}
 	return b.added, nil
+}
+
+// phase starts servers, runs their legs, and ends them.
+func (b *blockRun) phase(ctx context.Context, p phase) (err error) {
+	b.wrote = map[lab.Variant][]write{}
+	if b.fleet, err = b.c.newFleet(fmt.Sprintf("run%d-block%d", b.run.ID, b.block)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.fleet.end()) }()
+	if err := b.fleet.startAll(ctx, p.up); err != nil {
+		return err
+	}
+	if err := b.sides(ctx); err != nil {
+		return err
+	}
+	for _, l := range p.legs {
+		if err := b.leg(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sides stores what the servers say of themselves, and events for those that do not start.
@@ -140,11 +167,15 @@ func (b *blockRun) leg(ctx context.Context, l leg) error {
 	for _, v := range l.replay {
 		b.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
 	}
+	first := 0
+	if len(l.turns) > 0 {
+		first = l.turns[0].Set
+	}
 	for i, set := range l.sets {
 		var turns []lab.SliceKey
 		missing := false
 		for _, k := range l.turns {
-			if k.Set == i {
+			if k.Set == first+i {
 				turns = append(turns, k)
 				_, ok := b.done[k]
 				missing = missing || !ok
@@ -192,10 +223,16 @@ func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant,
 			return err
 		}
 	}
+	if lp.Read {
+		return nil
+	}
 	for _, v := range set {
-		if !lp.Read {
-			b.wrote[v] = append(b.wrote[v], write{lp, lp.Ops * int64(lp.Slices)})
+		if sess := sessions[v]; sess != nil {
+			if err := b.rest(ctx, lp, v, sess, turns); err != nil {
+				return err
+			}
 		}
+		b.wrote[v] = append(b.wrote[v], write{lp, lp.Ops * int64(lp.Slices)})
 	}
 	return nil
 }
@@ -223,7 +260,7 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 	}
 	spec := Spec{Seq: lp.Slices, Duration: b.run.Plan.Warm, Timeout: b.run.Plan.Warm + slack}
 	if !lp.Read {
-		spec = write{lp, b.measured(v, turns) * lp.Ops}.spec()
+		spec = write{lp, b.before(v, turns) * lp.Ops}.spec()
 	}
 	if spec.Ops == 0 && spec.Duration == 0 {
 		return nil
@@ -237,17 +274,6 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		return b.lost(ctx, v, fmt.Errorf("warm up %s: %w", lp.Level, err))
 	}
 	return nil
-}
-
-// measured counts v's slices among turns that are already stored.
-func (b *blockRun) measured(v lab.Variant, turns []lab.SliceKey) int64 {
-	n := int64(0)
-	for _, k := range turns {
-		if _, ok := b.done[k]; ok && k.Cell.Variant == v {
-			n++
-		}
-	}
-	return n
 }
 
 // fatal returns the error that ends the run, if err is not the server's doing.
@@ -360,8 +386,8 @@ func (b *blockRun) store(ctx context.Context, sl lab.Slice) error {
 	b.done[sl.SliceKey] = sl
 	if b.c.Events.Slice != nil {
 		total := 0
-		for _, l := range b.legs {
-			total += len(l.turns)
+		for range b.turns() {
+			total++
 		}
 		b.c.Events.Slice(sl, len(b.done), total, b.expected())
 	}
@@ -372,37 +398,4 @@ func (b *blockRun) store(ctx context.Context, sl lab.Slice) error {
 func (b *blockRun) lost(ctx context.Context, v lab.Variant, why error) error {
 	b.fleet.fail(v, why)
 	return b.event(ctx, v, "%s: %v", v, why)
-}
-
-// revive starts a fresh server for a variant that lost its own, and brings its data to
-// where the block is.
-func (b *blockRun) revive(ctx context.Context, v lab.Variant) {
-	b.fleet.restart(ctx, v)
-	writes := b.wrote[v]
-	b.wrote[v] = nil
-	for _, w := range writes {
-		b.replay(ctx, v, w)
-	}
-}
-
-// replay executes a level's writes unmeasured, so that v's data are what they would be
-// had the level been measured.
-func (b *blockRun) replay(ctx context.Context, v lab.Variant, w write) {
-	s := b.fleet.servers[v]
-	if s == nil {
-		b.wrote[v] = append(b.wrote[v], w)
-		return
-	}
-	err := b.fleet.only([]lab.Variant{v})
-	if err == nil {
-		var sess Session
-		if sess, err = b.open(ctx, v, s, Work{Level: w.plan.Level, Seed: b.run.Plan.Seed, Block: b.block}); err == nil {
-			defer sess.Close()
-			_, err = b.slice(ctx, v, sess, w.spec(), func() {})
-		}
-	}
-	if err != nil && context.Cause(ctx) == nil {
-		b.fleet.fail(v, fmt.Errorf("repeat %s: %w", w.plan.Level, err))
-	}
-	b.wrote[v] = append(b.wrote[v], w)
 }

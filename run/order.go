@@ -3,6 +3,7 @@ package run
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 
 	"backslide/lab"
 )
@@ -15,6 +16,89 @@ type leg struct {
 	sets   [][]lab.Variant // sets of variants that are interleaved together, base first in each
 	turns  []lab.SliceKey  // in the order of execution, set after set
 	replay []lab.Variant   // variants that execute the level unmeasured, for what it leaves
+}
+
+// phase is a part of a block: the servers that are up together, and what they do.
+type phase struct {
+	up   []lab.Variant // base first
+	legs []leg
+}
+
+// phases returns a block's phases: one when all servers fit in memory together. Where
+// they do not, a few candidates at a time are up with a base started afresh; where not
+// even two fit, the servers take turns, in a random order and then in the reverse.
+func phases(run lab.Run, block int, open Open) []phase {
+	all := legs(run, block, open)
+	up := present(run, all)
+	n := run.Plan.Together
+	if n <= 0 || n >= len(up) {
+		return []phase{{up, all}}
+	}
+	r := random(run.Plan.Seed, block, lab.Level{})
+	if n == 1 {
+		return alternating(run, r, block, open, up)
+	}
+	var out []phase
+	candidates := append([]lab.Variant(nil), up[1:]...)
+	r.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+	for len(candidates) > 0 {
+		part := run
+		part.Plan.GroupSize = n
+		m := min(n-1, len(candidates))
+		part.Variants = append([]lab.Variant{up[0]}, candidates[:m]...)
+		candidates = candidates[m:]
+		ls := legs(part, block, open)
+		for i := range ls {
+			for j := range ls[i].turns {
+				ls[i].turns[j].Set = len(out)
+			}
+		}
+		out = append(out, phase{present(part, ls), ls})
+	}
+	return out
+}
+
+// alternating returns phases of a single server each: every variant twice, with half of
+// its slices in either.
+func alternating(run lab.Run, r *rand.Rand, block int, open Open, up []lab.Variant) []phase {
+	var out []phase
+	perm := r.Perm(len(up))
+	for i := range 2 * len(perm) {
+		at, half := i, 0
+		if i >= len(perm) {
+			at, half = 2*len(perm)-1-i, 1
+		}
+		v := up[perm[at]]
+		ls := legs(run, block, open)
+		var kept []leg
+		for _, l := range ls {
+			l.turns, l.sets = ofHalf(l, v, half), nil
+			if len(l.turns) > 0 {
+				l.sets = [][]lab.Variant{{v}}
+			}
+			l.replay = slices.DeleteFunc(l.replay, func(x lab.Variant) bool { return x != v })
+			if len(l.turns)+len(l.replay) > 0 {
+				kept = append(kept, l)
+			}
+		}
+		out = append(out, phase{[]lab.Variant{v}, kept})
+	}
+	return out
+}
+
+// ofHalf returns one half of a variant's turns at a level; the base, which is in every
+// set of it, has its turns of the first.
+func ofHalf(l leg, v lab.Variant, half int) []lab.SliceKey {
+	var out []lab.SliceKey
+	for _, k := range l.turns {
+		if k.Cell.Variant == v && k.Seq/max(1, l.plan.Slices/2) == half {
+			k.Set = 0
+			if len(out) == 0 || out[len(out)-1].Seq < k.Seq {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
 }
 
 // Open tells whether a candidate still needs blocks at a level.

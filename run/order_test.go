@@ -127,6 +127,47 @@ func TestWarmLevel(t *testing.T) {
 	}
 }
 
+// Servers that do not fit in memory together are up a few at a time, and each candidate
+// is measured as often as when they do.
+func TestPhases(t *testing.T) {
+	run := testRun(4, []lab.LevelPlan{level("r", true, 4), level("w", false, 2)}, "a", "b", "c", "d", "e")
+	for _, together := range []int{0, 1, 2, 3, 5} {
+		run.Plan.Together = together
+		n := map[lab.Variant]int{}
+		keys := map[lab.SliceKey]bool{}
+		for _, p := range phases(run, 3, all) {
+			if together > 0 && len(p.up) > together {
+				t.Errorf("together %d: %d are up", together, len(p.up))
+			}
+			for _, l := range p.legs {
+				for _, k := range l.turns {
+					if keys[k] {
+						t.Errorf("together %d: slice twice: %+v", together, k)
+					}
+					keys[k] = true
+					n[k.Cell.Variant]++
+				}
+			}
+		}
+		for _, v := range run.Variants[1:] {
+			if n[v] != 6 {
+				t.Errorf("together %d: %s has %d slices, want 4 + 2", together, v, n[v])
+			}
+		}
+	}
+	run.Plan.Together = 1
+	var order []lab.Variant
+	for _, p := range phases(run, 3, all) {
+		order = append(order, p.up...)
+	}
+	for i := range order {
+		if order[i] != order[len(order)-1-i] {
+			t.Errorf("taking turns, the order %v is not mirrored", order)
+			break
+		}
+	}
+}
+
 // A write level whose verdict is in is repeated unmeasured while a later level of the
 // workload still needs the data it leaves.
 func TestReplay(t *testing.T) {

@@ -152,8 +152,7 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 		if n == 0 {
 			break
 		}
-		order := legs(r, block, open)
-		b := &blockRun{c: c, run: r, block: block, legs: order, done: doneIn(slices, block)}
+		b := &blockRun{c: c, run: r, block: block, phases: phases(r, block, open), done: doneIn(slices, block)}
 		if b.complete() {
 			spent += span(slices, block)
 			continue

@@ -286,8 +286,34 @@ func TestDecidedLevelsAreDropped(t *testing.T) {
 // A run that is interrupted at every single slice, one after the other, ends with the
 // same slices, on the same data, as one that is not.
 func TestResume(t *testing.T) {
+	for _, together := range []int{0, 2, 1} {
+		t.Run(fmt.Sprint(together, " together"), func(t *testing.T) {
+			r := simRun("a", "b", "c")
+			r.Plan.Together = together
+			testResume(t, r)
+		})
+	}
+}
+
+func testResume(t *testing.T, r lab.Run) {
 	whole := newLot(t)
-	complete(t, whole, simRun("a", "b", "c"), never)
+	complete(t, whole, r, never)
+	if n := r.Plan.Together; n > 0 && whole.mostUp > n {
+		t.Errorf("%d servers were up at once, want at most %d", whole.mostUp, n)
+	}
+	// What a slice found is a function of the writes before it, whatever phase it is in.
+	for k, found := range whole.observed {
+		want := ""
+		switch k.Cell.Step.Name {
+		case "w":
+			want = strings.Repeat("w", 10*(k.Seq+1))
+		case "s":
+			want = strings.Repeat("w", 20)
+		}
+		if found != want {
+			t.Errorf("%+v found %q, want %q", k, found, want)
+		}
+	}
 
 	parts := newLot(t)
 	dir := t.TempDir()
@@ -297,7 +323,7 @@ func TestResume(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		c := parts.conductor(dir, never)
-		if err := c.Prepare(ctx, simRun("a", "b", "c").Variants); err != nil {
+		if err := c.Prepare(ctx, r.Variants); err != nil {
 			t.Fatal(err)
 		}
 		first := parts.taken
@@ -308,7 +334,7 @@ func TestResume(t *testing.T) {
 			}
 			return nil
 		}
-		err := c.Run(ctx, simRun("a", "b", "c"))
+		err := c.Run(ctx, r)
 		if err == nil != parts.ended {
 			t.Fatalf("run returned %v, ended is %v", err, parts.ended)
 		}

@@ -47,7 +47,24 @@ type forecast struct {
 	bytes    int64         // of one variant's data set, about
 	disk     int64         // all data sets and one block's clones
 	memory   int64         // of all servers together
+	most     int64         // of the largest server
 	memories []string      // why
+}
+
+// together returns how many servers may be up at once within limit bytes; 0: all.
+func (f forecast) together(limit int64) int {
+	if limit <= 0 || f.memory <= limit || f.most == 0 {
+		return 0
+	}
+	return int(max(1, limit/f.most))
+}
+
+// memoryLimit is what servers may use together: the plan's, or most of what is free.
+func memoryLimit(p lab.Plan, free probe.Room) int64 {
+	if p.Memory > 0 {
+		return p.Memory
+	}
+	return free.Memory * 7 / 10
 }
 
 // Rough sizes of a server beside its data and its biggest caches.
@@ -81,6 +98,7 @@ func (s *setup) forecast() forecast {
 		cfg, _ := s.Config(v.Config)
 		pool := caches(cfg.For(s.builds[v.Build].Family))
 		f.memory += m + pool
+		f.most = max(f.most, m+pool)
 		f.memories = append(f.memories, fmt.Sprintf("%s: caches of %s and about %s", v, size(pool), size(m)))
 	}
 	return f
@@ -132,12 +150,9 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	limit := s.Plan.Memory
-	if limit == 0 {
-		limit = free.Memory * 7 / 10
-	}
-	if free.Memory > 0 && f.memory > limit {
-		fmt.Fprintf(w, "warning: the servers need about %s together, and should use at most %s, or paging will be measured; make caches smaller or compare fewer variants\n", size(f.memory), size(limit))
+	if limit := memoryLimit(s.Plan, free); f.together(limit) > 0 {
+		fmt.Fprintf(w, "warning: the servers need about %s together, and should use at most %s, or paging would be measured: %s; make caches smaller or compare fewer variants\n",
+			size(f.memory), size(limit), atOnce(f.together(limit)))
 		for _, m := range f.memories {
 			fmt.Fprintf(w, "  %s\n", m)
 		}
@@ -146,6 +161,14 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 		fmt.Fprintf(w, "warning: the lab needs about %s on its disk, %s are free\n", size(f.disk), size(free.Disk))
 	}
 	return nil
+}
+
+// atOnce says what it means that only n servers are up together.
+func atOnce(n int) string {
+	if n == 1 {
+		return "servers take turns, one at a time, and are started twice a block, which cancels less of the noise"
+	}
+	return fmt.Sprintf("%d servers are up at once, the base and %s, with a fresh base for each", n, plural(n-1, "candidate"))
 }
 
 func join(ns []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(ns), " ", ","), "[]") }

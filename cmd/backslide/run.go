@@ -126,7 +126,7 @@ func (e *env) execute(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summar
 		if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
 			return lab.Summary{}, err
 		}
-	} else if r, err = w.begin(ctx, s, version()); err != nil {
+	} else if r, err = w.begin(ctx, s, p, version()); err != nil {
 		return lab.Summary{}, err
 	}
 	if err := w.conductor.Run(ctx, r); err != nil {
@@ -256,12 +256,19 @@ func (w *wiring) close() error {
 }
 
 // begin prepares the data, fixes what the run will do, and stores it.
-func (w *wiring) begin(ctx context.Context, s *setup, client string) (lab.Run, error) {
+func (w *wiring) begin(ctx context.Context, s *setup, p *progress, client string) (lab.Run, error) {
 	r := lab.Run{
 		Name: s.Name, Started: time.Now(), Experiment: s.Experiment, Plan: s.Plan, Variants: s.Variants(),
 		Host: probe.Host(w.conductor.Dir), Freezer: w.freezer.String(),
 	}
 	r.Base, r.Host.Client = r.Variants[0], client
+	f, limit := s.forecast(), memoryLimit(s.Plan, probe.Free(w.conductor.Dir))
+	if r.Plan.Together = f.together(limit); r.Plan.Together > 0 {
+		p.line("note: the servers need about %s, and may use %s: %s", size(f.memory), size(limit), atOnce(r.Plan.Together))
+	}
+	for _, warning := range r.Host.Warnings {
+		p.line("host: %s", warning)
+	}
 	if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
 		return r, err
 	}
