@@ -68,7 +68,7 @@ func (s Side) check(which string) error {
 	return nil
 }
 
-func comparable(base, cand Side) error {
+func checkSides(base, cand Side) error {
 	if err := errors.Join(base.check("base"), cand.check("candidate")); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func comparable(base, cand Side) error {
 // Compare sets two profiles of the same event against each other, in µs per operation.
 // Spinners of the table are marked.
 func Compare(base, cand Side, table []Spinner) (Difference, error) {
-	if err := comparable(base, cand); err != nil {
+	if err := checkSides(base, cand); err != nil {
 		return Difference{}, fmt.Errorf("compare profiles: %w", err)
 	}
 	d := Difference{Event: base.Profile.Event, Total: Delta{Base: base.CPUPerOp * 1e6, Cand: cand.CPUPerOp * 1e6}}
@@ -156,7 +156,7 @@ func share(s Side, a Amount) (µs, variance float64) {
 // doubts says what is wrong with a profile as evidence.
 func doubts(which string, p *Profile) []string {
 	var w []string
-	if n := p.total.Samples; n < fewest {
+	if n := p.total.Samples; n < enough {
 		w = append(w, fmt.Sprintf("the %s has only %d samples", which, n))
 	}
 	if u := p.UnknownShare(); u > 0.1 {

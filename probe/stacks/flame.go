@@ -33,19 +33,44 @@ func Anchors() []string {
 	return []string{"dispatch_command", "do_command", "mysql_execute_command"}
 }
 
-// Diff lays two profiles of the same event on top of each other: stacks are the same if
-// the short names of their frames are. A stack that has one of the anchors begins at the
-// outermost of them. The root stands for all CPU time.
-func Diff(base, cand Side, table []Spinner, anchors []string) (*Flame, error) {
-	if err := comparable(base, cand); err != nil {
+// Overlay lays two profiles of the same event on top of each other. A stack that has one of
+// the anchors begins at the outermost of them. Frames are the same if their short names
+// and their callers are.
+//
+// Versions put other functions between those that both have: one has mysql_parse where
+// the other has dispatch_sql_command. Taken strictly, everything below would be gone on
+// the one side and new on the other. So a function that only one side has is passed over
+// where one that both have follows further in: what is called counts for the caller of
+// what was passed over. Gone and new are then the functions at the inner ends of stacks.
+//
+// The root stands for all CPU time.
+func Overlay(base, cand Side, table []Spinner, anchors []string) (*Flame, error) {
+	if err := checkSides(base, cand); err != nil {
 		return nil, fmt.Errorf("compare call stacks: %w", err)
 	}
-	m := merger{anchors: anchors, spin: spinNames(table), byEdge: map[flameEdge]*flameSum{}, root: &flameSum{Flame: &Flame{Name: "all"}}}
+	m := merger{
+		anchors: anchors, spin: spinNames(table), common: common(base.Profile, cand.Profile),
+		byEdge: map[flameEdge]*flameSum{}, root: &flameSum{Flame: &Flame{Name: "all"}},
+	}
 	m.add(0, base.Profile)
 	m.add(1, cand.Profile)
 	root := m.root.finish(base, cand)
 	root.Total.SE = 0
 	return root, nil
+}
+
+// common returns the short names that both profiles have. Frames without symbols have none.
+func common(a, b *Profile) map[string]bool {
+	inA, both := map[string]bool{}, map[string]bool{}
+	for _, name := range a.shortNames() {
+		inA[name] = true
+	}
+	for _, name := range b.shortNames() {
+		if inA[name] && name != Unknown {
+			both[name] = true
+		}
+	}
+	return both
 }
 
 type flameSum struct {
@@ -64,30 +89,42 @@ type flameEdge struct {
 type merger struct {
 	anchors []string
 	spin    map[string]bool
+	common  map[string]bool
 	byEdge  map[flameEdge]*flameSum
 	root    *flameSum
 }
 
 func (m *merger) add(side int, p *Profile) {
 	short := p.shortNames()
+	var names []string
 	p.Stacks(func(stack []Frame, a Amount) bool {
-		for i, f := range stack {
-			if slices.Contains(m.anchors, short[p.byName[f]]) {
-				stack = stack[i:]
-				break
+		names = names[:0]
+		for _, f := range stack {
+			names = append(names, short[p.byName[f]])
+		}
+		first, last := 0, -1 // where the stack begins, its innermost function that both sides have
+		for i, name := range names {
+			if first == 0 && slices.Contains(m.anchors, name) {
+				first = i
+			}
+			if m.common[name] {
+				last = i
 			}
 		}
 		at := m.root
 		at.total[side].add(a)
-		for _, f := range stack {
-			name := short[p.byName[f]]
-			if f.Name == Unknown {
-				name = foldedName(Frame{Name: f.Name, DSO: f.DSO})
+		for i := first; i < len(stack); i++ {
+			name := names[i]
+			if i < last && !m.common[name] {
+				continue
+			}
+			if name == Unknown {
+				name = foldedName(Frame{Name: name, DSO: stack[i].DSO})
 				if at.Name == name {
 					continue // how many frames without symbols follow each other says nothing
 				}
 			}
-			at = m.call(at, name, f)
+			at = m.call(at, name, stack[i])
 			at.total[side].add(a)
 		}
 		at.self[side].add(a)

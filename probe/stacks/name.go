@@ -62,6 +62,9 @@ func demangledShort(s string) string {
 			n := operatorLen(s[i:])
 			out.WriteString(s[i : i+n])
 			i += n
+			if strings.HasPrefix(s[i:], " <") { // its template arguments
+				i++
+			}
 		case c == '{':
 			n := group(s[i:], '{', '}')
 			out.WriteString(s[i : i+n])

@@ -42,7 +42,7 @@ const (
 	maxDepth  = 4096     // frames of a stack
 	maxNodes  = 4 << 20  // different stacks with all their callers; about 100 B each
 	maxFrames = 1 << 20  // different functions
-	fewest    = 100      // samples below which shares say nothing
+	enough    = 500      // samples from which on it can be told whether the text made sense
 	tooMany   = "[too many different stacks]"
 )
 
@@ -294,14 +294,15 @@ func (p *parser) check() error {
 		return fmt.Errorf("%w: samples name their thread but not its process, so those of process %d cannot be told; write it with: perf script -F %s", ErrUnreadable, p.sel.PID, scriptFields)
 	}
 	for name, e := range p.events {
-		if n := e.prof.total.Samples; n >= fewest && 2*e.prof.single() > n {
-			return fmt.Errorf("%w: %d of %d samples of %s have a stack of their own: something that changes with every sample was read as a function", ErrUnreadable, e.prof.single(), n, name)
+		if n, single := e.prof.total.Samples, e.prof.single(); n >= enough && 2*single > n && 2*int64(len(e.prof.frames)) > n {
+			return fmt.Errorf("%w: %d of %d samples of %s have a stack of their own, with %d different functions: something that changes with every sample was read as a function", ErrUnreadable, single, n, name, len(e.prof.frames))
 		}
 	}
 	return nil
 }
 
-// single returns how many stacks have one sample.
+// single returns how many stacks have one sample. Many of them alone are no sign of
+// trouble: deep stacks of varied work differ. As many functions as samples are.
 func (p *Profile) single() int64 {
 	n := int64(0)
 	for i := range p.nodes {

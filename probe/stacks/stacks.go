@@ -211,12 +211,25 @@ func (p *Profile) Folded(w io.Writer) error {
 	return nil
 }
 
+// library takes the version off the name of a shared library: libc-2.31.so and libc.so.6
+// are libc.so.
+func library(file string) string {
+	stem, _, ok := strings.Cut(file, ".so")
+	if !ok {
+		return file
+	}
+	if i := strings.LastIndexByte(stem, '-'); i > 0 && i+1 < len(stem) && stem[i+1] >= '0' && stem[i+1] <= '9' {
+		stem = stem[:i]
+	}
+	return stem + ".so"
+}
+
 // foldedName returns a name that cannot be taken for two: for frames without a symbol the
 // file's name stands in.
 func foldedName(f Frame) string {
 	name := f.Name
 	if name == Unknown && f.DSO != "" && f.DSO != Unknown {
-		name = "[" + path.Base(f.DSO) + "]"
+		name = "[" + library(path.Base(f.DSO)) + "]"
 	}
 	name = strings.NewReplacer(";", ",", "\n", " ", "\r", " ").Replace(name)
 	if f.Kernel {

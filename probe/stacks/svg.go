@@ -35,7 +35,7 @@ const (
 	rowHeight = 18.0
 	legend    = 66.0
 	charWidth = 6.3 // of the font at 11 px, on the wide side
-	narrowest = 0.4 // frames below this width are left out
+	narrowest = 1.0 // frames below this width are left out
 )
 
 // Write draws the graph as one svg element without scripts or outside references. Callers
@@ -181,24 +181,30 @@ func (d *drawing) frame(f *Flame, x, y float64) {
 	}
 }
 
-// label returns what fits into a frame: its name, what became of it, its difference.
+// label returns what fits into a frame: its name, what it is, its difference.
 func label(f *Flame, width float64) string {
 	room := int((width - 6) / charWidth)
 	if room < 3 {
 		return ""
 	}
-	name := f.Name
+	what := ""
 	switch {
 	case f.Gone():
-		name += " (gone)"
+		what = " (gone)"
 	case f.New():
-		name += " (new)"
+		what = " (new)"
 	}
-	if full := name + " " + signed(f.Total.Diff()); !f.Total.Noise() && utf8.RuneCountInString(full) <= room {
-		return full
+	if f.Spin {
+		what += " (waiting)"
 	}
-	if utf8.RuneCountInString(name) <= room {
-		return name
+	diff := ""
+	if !f.Total.Noise() {
+		diff = " " + signed(f.Total.Diff())
+	}
+	for _, s := range []string{f.Name + what + diff, f.Name + diff, f.Name} {
+		if utf8.RuneCountInString(s) <= room {
+			return s
+		}
 	}
 	r := []rune(f.Name)
 	return string(r[:min(len(r), room-1)]) + "…"
