@@ -73,6 +73,7 @@ type planFile struct {
 	Placement string  `toml:"placement"`
 	Freeze    string  `toml:"freeze"`
 	GroupSize int     `toml:"group_size"`
+	AA        bool    `toml:"aa"`
 	Memory    string  `toml:"memory"`
 }
 
@@ -204,14 +205,19 @@ func (e Experiment) Resolve() (Experiment, error) {
 	return e, nil
 }
 
-// Variants returns the variants of a resolved experiment, the base first, the others in
-// the order build, config, engine.
+// Variants returns the variants of a resolved experiment, the base first, then its copy
+// if the plan wants one, the others in the order build, config, engine.
 func (e Experiment) Variants() []Variant {
 	base, err := e.base()
 	if err != nil {
 		return nil
 	}
 	out := []Variant{base}
+	if e.Plan.AA {
+		twin := base
+		twin.Copy = 1
+		out = append(out, twin)
+	}
 	for _, v := range e.product() {
 		if v != base {
 			out = append(out, v)
@@ -324,7 +330,7 @@ func options(m map[string]any) ([]Option, error) {
 func (p planFile) plan() (Plan, error) {
 	out := Plan{
 		Seed: p.Seed, BlocksMax: p.Blocks, Alpha: p.Alpha, AlphaEq: p.AlphaEq, Rho: p.Rho, Slices: p.Slices,
-		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize,
+		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize, AA: p.AA,
 	}
 	for _, d := range []struct {
 		name, text string

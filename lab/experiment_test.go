@@ -60,6 +60,10 @@ func TestParseExperiment(t *testing.T) {
 	if want := (Variant{Build: "mariadb@11.8", Config: "nops", Engine: "InnoDB"}); vs[0] != want {
 		t.Errorf("base is %v, want %v", vs[0], want)
 	}
+	e.Plan.AA = true
+	if vs := e.Variants(); len(vs) != 9 || vs[1].Copy != 1 || vs[1].Build != vs[0].Build {
+		t.Errorf("with A/A the variants are %v; want a copy of the base behind it", vs)
+	}
 	nops, _ := e.Config("nops")
 	want := []Option{
 		{Name: "key_buffer_size", Value: "200M"}, {Name: "skip_log_bin", Bare: true},

@@ -23,6 +23,7 @@ type experimentFlags struct {
 	seed                                               uint64
 	budget, slice                                      time.Duration
 	query                                              queryFlags
+	aa                                                 bool
 }
 
 func (f *experimentFlags) add(cmd *cobra.Command) {
@@ -41,6 +42,7 @@ func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl.DurationVar(&f.budget, "budget", 0, "wall `time` for all blocks")
 	fl.DurationVar(&f.slice, "slice", 0, "measured `time` of a read slice")
 	fl.Uint64Var(&f.seed, "seed", 0, "`number` that order and operations follow from")
+	fl.BoolVar(&f.aa, "aa", false, "run the base twice, as a check of the lab itself")
 	fl.StringVar(&f.margin, "margin", "", "difference that does not matter, as 5%")
 	fl.StringVar(&f.query.query, "query", "", "`SQL` of a workload that is this one statement, as text")
 	fl.StringVar(&f.query.schema, "schema", "", "`file` of statements to run before --query")
@@ -195,6 +197,9 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 	}
 	if f.placement != "" {
 		p.Placement = lab.Placement(f.placement)
+	}
+	if f.aa {
+		p.AA = true
 	}
 	if f.margin != "" {
 		m, err := lab.ParseShare(f.margin)
