@@ -26,27 +26,28 @@ type experimentFlags struct {
 	aa                                                 bool
 }
 
+// add defines the flags; what the fields hold are the defaults.
 func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.builds, "build", nil, "`build` to run, as mariadb@11.8 or dir:/opt/mysql; repeat for more")
-	fl.StringArrayVar(&f.configs, "config", nil, "config as `NAME[:option=value,…]`; repeat for more")
-	fl.StringVar(&f.cnf, "cnf", "", "my.cnf `file` whose server options every --config starts with")
-	fl.StringSliceVar(&f.engines, "engine", nil, "storage `engine`: innodb, myisam, aria, memory, myrocks")
-	fl.StringSliceVar(&f.workloads, "workload", nil, "`workload`: a built-in one, or a .toml file")
-	fl.StringSliceVar(&f.steps, "steps", nil, "`steps`, groups or subsets of the workloads; empty: all")
-	fl.StringArrayVar(&f.params, "param", nil, "parameter of the workloads as `NAME=VALUE`; repeat for more")
-	fl.IntSliceVar(&f.clients, "clients", nil, "`numbers` of clients: 1,4,32")
-	fl.StringVar(&f.base, "base", "", "`variant` to compare with: build, build/config or build/config/engine")
-	fl.IntVar(&f.blocks, "blocks", 0, "restarts of every server at most")
-	fl.IntVar(&f.slices, "slices", 0, "slices per variant, level and block")
-	fl.DurationVar(&f.budget, "budget", 0, "wall `time` for all blocks")
-	fl.DurationVar(&f.slice, "slice", 0, "measured `time` of a read slice")
-	fl.Uint64Var(&f.seed, "seed", 0, "`number` that order and operations follow from")
-	fl.BoolVar(&f.aa, "aa", false, "run the base twice, as a check of the lab itself")
-	fl.StringVar(&f.margin, "margin", "", "difference that does not matter, as 5%")
-	fl.StringVar(&f.query.query, "query", "", "`SQL` of a workload that is this one statement, as text")
-	fl.StringVar(&f.query.schema, "schema", "", "`file` of statements to run before --query")
-	fl.StringVar(&f.placement, "placement", "", "CPUs: unpinned, one-core or split")
+	fl.StringSliceVar(&f.builds, "build", f.builds, "`build` to run, as mariadb@11.8 or dir:/opt/mysql; repeat for more")
+	fl.StringArrayVar(&f.configs, "config", f.configs, "config as `NAME[:option=value,…]`; repeat for more")
+	fl.StringVar(&f.cnf, "cnf", f.cnf, "my.cnf `file` whose server options every --config starts with")
+	fl.StringSliceVar(&f.engines, "engine", f.engines, "storage `engine`: innodb, myisam, aria, memory, myrocks")
+	fl.StringSliceVar(&f.workloads, "workload", f.workloads, "`workload`: a built-in one, or a .toml file")
+	fl.StringSliceVar(&f.steps, "steps", f.steps, "`steps`, groups or subsets of the workloads; empty: all")
+	fl.StringArrayVar(&f.params, "param", f.params, "parameter of the workloads as `NAME=VALUE`; repeat for more")
+	fl.IntSliceVar(&f.clients, "clients", f.clients, "`numbers` of clients: 1,4,32")
+	fl.StringVar(&f.base, "base", f.base, "`variant` to compare with: build, build/config or build/config/engine")
+	fl.IntVar(&f.blocks, "blocks", f.blocks, "restarts of every server at most")
+	fl.IntVar(&f.slices, "slices", f.slices, "slices per variant, level and block")
+	fl.DurationVar(&f.budget, "budget", f.budget, "wall `time` for all blocks")
+	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice")
+	fl.Uint64Var(&f.seed, "seed", f.seed, "`number` that order and operations follow from")
+	fl.BoolVar(&f.aa, "aa", f.aa, "run the base twice, as a check of the lab itself")
+	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as 5%")
+	fl.StringVar(&f.query.query, "query", f.query.query, "`SQL` of a workload that is this one statement, as text")
+	fl.StringVar(&f.query.schema, "schema", f.query.schema, "`file` of statements to run before --query")
+	fl.StringVar(&f.placement, "placement", f.placement, "CPUs: unpinned, one-core or split")
 	for name, values := range map[string][]string{
 		"placement": {string(lab.Unpinned), string(lab.OneCore), string(lab.Split)},
 		"engine":    {"innodb", "myisam", "aria", "memory", "myrocks"},

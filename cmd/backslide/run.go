@@ -93,7 +93,17 @@ func (e *env) resume(ctx context.Context, name string) error {
 }
 
 // execute runs an experiment, or goes on with the run old, and prints the verdicts.
-func (e *env) execute(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summary, err error) {
+func (e *env) execute(ctx context.Context, s *setup, old *lab.Run) (lab.Summary, error) {
+	sum, err := e.run(ctx, s, old)
+	if err != nil {
+		return sum, err
+	}
+	width, _ := e.terminal()
+	return sum, report.Text(e.stdout, sum, report.Options{Metric: lab.QPS, Width: width, Color: e.color()})
+}
+
+// run runs an experiment, or goes on with the run old, and judges it.
+func (e *env) run(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summary, err error) {
 	st, err := e.openLab()
 	if err != nil {
 		return lab.Summary{}, err
@@ -139,12 +149,7 @@ func (e *env) execute(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summar
 	if r, err = st.Run(ctx, r.ID); err != nil {
 		return lab.Summary{}, err
 	}
-	sum, err := e.judge(ctx, st, r)
-	if err != nil {
-		return sum, err
-	}
-	width, _ := e.terminal()
-	return sum, report.Text(e.stdout, sum, report.Options{Metric: lab.QPS, Width: width, Color: e.color()})
+	return e.judge(ctx, st, r)
 }
 
 func (e *env) labFlag() string {
