@@ -34,6 +34,7 @@ type Plan struct {
 	Freeze    string        `json:"freeze"`       // auto, cgroup, stop, off: how idle servers are kept still
 	GroupSize int           `json:"group_size"`   // variants per mirrored group, base included
 	Together  int           `json:"together"`     // servers up at once; 0: all. 1: no interleaving, each server is started twice a block
+	Inject    float64       `json:"inject"`       // share by which the copy of the base (or, if negative, the base) is slowed down on purpose
 	AA        bool          `json:"aa"`           // the base is there twice, as a check of the lab itself
 	Memory    int64         `json:"memory_bytes"` // what the servers may use together; 0: 70 % of the host's
 }

@@ -27,6 +27,7 @@ type LevelPlan struct {
 	Ops    int64         `json:"ops"`      // per slice over all clients; 0 for Read
 	Slice  time.Duration `json:"slice_ns"` // measured length of a Read slice; expected length of another
 	Slices int           `json:"slices"`   // per variant and block, even
+	Spin   time.Duration `json:"spin_ns"`  // busy time added to each operation of the side that Plan.Inject slows down
 }
 
 // Side is what is known of one variant of a run: the build that ran, and what its

@@ -26,6 +26,9 @@ type Options struct {
 	// its own at once. 0: one for each CPU that the process may use if that is a single
 	// one, else one for each connection.
 	Loops int
+	// Spin is busy time that is added to every operation, as if its last statement had
+	// taken so much longer: a slowdown of known size, to try verdicts on.
+	Spin time.Duration
 }
 
 // Session is an open set of connections, with everything prepared, for one step. Several
@@ -247,7 +250,7 @@ func (s *Session) start(o Options) error {
 		runtime.GOMAXPROCS(need)
 	}
 	for i := range loops {
-		w := &worker{s: s, in: make(chan *slice)}
+		w := &worker{s: s, in: make(chan *slice), spin: int64(o.Spin)}
 		for j := i; j < len(s.clients); j += loops {
 			w.clients = append(w.clients, s.clients[j])
 		}

@@ -25,6 +25,7 @@ type worker struct {
 	clients []*client
 	poller  *poller
 	in      chan *slice
+	spin    int64 // nanoseconds added to each transaction
 
 	hist    Histogram // of transactions that ended in the measured interval
 	errs    []lab.ErrorCount
@@ -247,6 +248,9 @@ func (w *worker) reply(c *client, sl *slice, r lab.Reply, now int64) bool {
 	c.rows += r.Rows
 	if c.stream.next() {
 		return w.send(c, sl)
+	}
+	for end := now + w.spin; now < end; {
+		now = w.s.now()
 	}
 	w.finish(c, sl, now)
 	return w.advance(c, sl, now)

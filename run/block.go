@@ -244,8 +244,7 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 	if s == nil {
 		return nil
 	}
-	work := Work{Level: lp.Level, Seed: b.run.Plan.Seed, Block: b.block}
-	sess, err := b.open(ctx, v, s, work)
+	sess, err := b.open(ctx, v, s, b.work(lp, v))
 	if err != nil {
 		if fatal := fatal(ctx, err); fatal != nil {
 			return fatal
@@ -274,6 +273,15 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		return b.lost(ctx, v, fmt.Errorf("warm up %s: %w", lp.Level, err))
 	}
 	return nil
+}
+
+// work is what v executes at a level. Only sides that Plan.Inject slows down differ.
+func (b *blockRun) work(lp lab.LevelPlan, v lab.Variant) Work {
+	w := Work{Level: lp.Level, Seed: b.run.Plan.Seed, Block: b.block}
+	if in := b.run.Plan.Inject; in > 0 && v.Copy > 0 || in < 0 && v == b.run.Variants[0] {
+		w.Spin = lp.Spin
+	}
+	return w
 }
 
 // fatal returns the error that ends the run, if err is not the server's doing.

@@ -67,6 +67,7 @@ func (c *Conductor) try(ctx context.Context, p lab.Plan, v lab.Variant, s Server
 // fit chooses slices for a level that reaches rate operations per second.
 func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
 	clients := float64(lp.Level.Clients)
+	lp.Spin = time.Duration(math.Abs(p.Inject) / rate * float64(time.Second))
 	if lp.Warm {
 		lp.Slice, lp.Slices = p.Slice, p.Slices
 	}

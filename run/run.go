@@ -57,6 +57,7 @@ type Work struct {
 	Level lab.Level
 	Seed  uint64
 	Block int
+	Spin  time.Duration // added to each operation: an injected slowdown
 }
 
 // Session is an open set of connections for one level.

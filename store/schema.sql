@@ -88,6 +88,7 @@ CREATE TABLE level (
     slice_ops  INTEGER NOT NULL,                   -- operations per slice over all clients; 0 if is_read
     slice_nsec INTEGER NOT NULL,                   -- length of a read slice, expected length of another
     slices     INTEGER NOT NULL,                   -- per variant and block
+    spin_nsec  INTEGER NOT NULL,                   -- added to each operation of one side by a self-test; 0 otherwise
     UNIQUE (run_id, workload, step, clients),
     UNIQUE (run_id, position)
 ) STRICT;

@@ -46,7 +46,7 @@ func filledRun() lab.Run {
 		Name: "default", Options: []lab.Option{option}, ByFamily: map[lab.Family][]lab.Option{lab.MySQL: {option}},
 		Preload: "jemalloc", Launcher: []string{"taskset", "-c", "0"}, Env: []string{"A=b"},
 	}
-	plan := lab.Plan{Seed: 1<<63 + 5, Budget: time.Hour, Memory: 1 << 34}.WithDefaults()
+	plan := lab.Plan{Seed: 1<<63 + 5, Budget: time.Hour, Memory: 1 << 34, Together: 3, Inject: 0.05, AA: true}.WithDefaults()
 	return lab.Run{
 		Name: "first <light>", Started: time.Date(2026, 11, 30, 23, 59, 59, 123456789, time.UTC),
 		Experiment: lab.Experiment{
@@ -57,7 +57,7 @@ func filledRun() lab.Run {
 		Plan: plan, Base: base, Variants: []lab.Variant{base, cand},
 		Levels: []lab.LevelPlan{
 			{Level: lab.Level{Step: lab.Step{Workload: "slap", Name: "q1"}, Clients: 1}, Group: lab.Point, Read: true, Warm: true, Slice: 200 * time.Millisecond, Slices: 8},
-			{Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "insert"}, Clients: 4}, Group: lab.Write, Ops: 5000, Slice: 400 * time.Millisecond, Slices: 4},
+			{Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "insert"}, Clients: 4}, Group: lab.Write, Ops: 5000, Slice: 400 * time.Millisecond, Slices: 4, Spin: time.Microsecond},
 		},
 		Host: lab.Host{
 			Kernel: "6.1.0", CPU: "Xeon", CPUs: 2, Governor: "performance", Memory: 24 << 30, Virtual: "kvm", ClockSource: "tsc",

@@ -205,7 +205,7 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (notes []
 			notes = append(notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
 		}
 	}
-	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, load.Options{})
+	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, load.Options{Spin: q.Spin})
 	if err != nil {
 		return nil, err
 	}

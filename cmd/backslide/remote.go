@@ -167,7 +167,7 @@ func (r *remote) Load(ctx context.Context, v lab.Variant, socket string, progres
 // Open is run.Client's.
 func (r *remote) Open(ctx context.Context, v lab.Variant, socket string, w run.Work) (run.Session, error) {
 	var notes []string
-	q := request{Open: &openRequest{Variant: v, Socket: socket, Level: w.Level, Seed: w.Seed, Block: w.Block}}
+	q := request{Open: &openRequest{Variant: v, Socket: socket, Level: w.Level, Seed: w.Seed, Block: w.Block, Spin: w.Spin}}
 	id, err := r.ask(ctx, q, func(rep reply) { notes = rep.Notes })
 	if err != nil {
 		return nil, err

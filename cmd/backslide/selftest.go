@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"sort"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -20,8 +21,105 @@ func newSelftest(e *env) *cobra.Command {
 		Short: "Try the lab itself: its noise, its verdicts, its client",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newNoise(e))
+	cmd.AddCommand(newNoise(e), newInject(e))
 	return cmd
+}
+
+func newInject(e *env) *cobra.Command {
+	var slowdown string
+	f := experimentFlags{
+		builds: []string{"mariadb@10.11"}, workloads: []string{"sysbench"}, clients: []int{1}, blocks: 20,
+		steps:  []string{"point-query", "range-covered-si"},
+		params: []string{"rows=50000", "tables=1"}, placement: string(lab.OneCore), slice: 100 * time.Millisecond, slices: 16,
+	}
+	cmd := &cobra.Command{
+		Use:   "inject",
+		Short: "Slow one side of a comparison down by a known amount, and show that it is found",
+		Long: "inject compares a build with itself. The client adds busy time to every operation of one\n" +
+			"side, as if the server had used so much more CPU. With --slowdown -5% the base is slowed\ndown, so the other side improves.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			share, err := lab.ParseShare(slowdown)
+			if err != nil || share == 0 || math.Abs(share) > 1 {
+				return fmt.Errorf("--slowdown %q is not a share such as 3%%", slowdown)
+			}
+			x, err := f.experiment("")
+			if err != nil {
+				return err
+			}
+			x.Name, x.Plan.AA, x.Plan.Inject = "inject", true, share
+			x.Plan.Margin = min(x.Plan.Margin, math.Abs(share)/4)
+			s, err := e.setup(cmd.Context(), x)
+			if err != nil {
+				return err
+			}
+			sum, err := e.run(cmd.Context(), s, nil)
+			if err != nil {
+				return err
+			}
+			return printInjected(e.stdout, sum)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&slowdown, "slowdown", "5%", "`share` by which one side is slowed down")
+	return cmd
+}
+
+// truth returns the log-ratio that an injection makes of a comparison, from the speed of
+// the side that was not slowed down.
+func truth(r lab.Run, c lab.Comparison) float64 {
+	spin := 0.0
+	for _, lp := range r.Levels {
+		if lp.Level == c.Level {
+			spin = lp.Spin.Seconds()
+		}
+	}
+	sum := 0.0
+	for _, b := range c.Blocks {
+		// A spin of s seconds per operation makes a rate of q one of q/(1+s·q).
+		if r.Plan.Inject > 0 {
+			sum -= math.Log1p(spin * math.Exp(b.Base))
+		} else {
+			sum += math.Log1p(spin * math.Exp(b.Candidate))
+		}
+	}
+	return sum / float64(len(c.Blocks))
+}
+
+// printInjected says what was injected, and what was found. It fails when that is not so.
+func printInjected(w io.Writer, s lab.Summary) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "step\tclients\tinjected\tfound\tinterval\tblocks\tverdict\t")
+	var wrong []string
+	for _, c := range s.Comparisons {
+		if c.Metric != lab.QPS || len(c.Blocks) == 0 {
+			continue
+		}
+		want := truth(s.Run, c)
+		verdict := lab.Regressed
+		if want > 0 {
+			verdict = lab.Improved
+		}
+		mark := ""
+		switch {
+		case c.Verdict != verdict:
+			mark = "not found"
+		case want < c.Lo || want > c.Hi:
+			mark = "the interval misses the truth"
+		}
+		if mark != "" {
+			wrong = append(wrong, fmt.Sprintf("%s: %s", c.Level, mark))
+		}
+		fmt.Fprintf(t, "%s\t%d\t%+.2f %%\t%+.2f %%\t[%+.2f, %+.2f]\t%d\t%s\t%s\n", c.Level.Step.Name, c.Level.Clients,
+			100*math.Expm1(want), 100*math.Expm1(c.LogRatio), 100*math.Expm1(c.Lo), 100*math.Expm1(c.Hi), len(c.Blocks), c.Verdict, mark)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("injected slowdown: %s", strings.Join(wrong, "; "))
+	}
+	return nil
 }
 
 func newNoise(e *env) *cobra.Command {

@@ -40,11 +40,12 @@ type loadRequest struct {
 }
 
 type openRequest struct {
-	Variant lab.Variant `json:"variant"`
-	Socket  string      `json:"socket"`
-	Level   lab.Level   `json:"level"`
-	Seed    uint64      `json:"seed"`
-	Block   int         `json:"block"`
+	Variant lab.Variant   `json:"variant"`
+	Socket  string        `json:"socket"`
+	Level   lab.Level     `json:"level"`
+	Seed    uint64        `json:"seed"`
+	Block   int           `json:"block"`
+	Spin    time.Duration `json:"spin_ns,omitempty"`
 }
 
 type sliceRequest struct {
