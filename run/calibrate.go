@@ -54,7 +54,7 @@ func (c *Conductor) try(ctx context.Context, p lab.Plan, v lab.Variant, s Server
 		return 0, err
 	}
 	defer sess.Close()
-	out, err := b.slice(ctx, v, sess, Spec{Discard: p.Discard, Duration: pilot, Timeout: pilot + 10*slack}, func() {})
+	out, err := b.slice(ctx, v, sess, Spec{Discard: pilot, Duration: pilot, Timeout: pilot + 10*slack}, func() {})
 	if err != nil {
 		return 0, err
 	}

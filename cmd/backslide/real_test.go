@@ -412,3 +412,29 @@ func TestOverhead(t *testing.T) {
 		t.Errorf("%.0f %% of the time is measured, want 70 %%", 100*share)
 	}
 }
+
+// A slowdown that the client adds to one side is found, in its direction, by an interval
+// that covers it. docs/statistics.md has the figures of smaller ones.
+func TestInjected(t *testing.T) {
+	for _, slowdown := range []string{"12%", "-12%"} {
+		c := newCLI(t)
+		out, _ := c.must(0, "selftest", "inject", "--slowdown", slowdown, "--steps", "point-query", "--param", "rows=20000", "--slices", "8")
+		want := map[string]string{"12%": "regressed", "-12%": "improved"}[slowdown]
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: want %s:\n%s", slowdown, want, out)
+		}
+	}
+}
+
+// A build is compared with itself; how often the copies are told apart is a matter of
+// chance, so only that it is counted is tested here.
+func TestSameBuildTwice(t *testing.T) {
+	c := newCLI(t)
+	out, _ := c.must(0, "selftest", "noise", "--steps", "point-query,range-covered-si", "--clients", "1", "--param", "rows=20000",
+		"--blocks", "4", "--slices", "4", "--slice", "100ms")
+	for _, want := range []string{`point-query +1 +[0-9.]+ % +[0-9.]+ %`, `[0-2] of 2 comparisons of equal servers were called different`, `This host is`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("selftest noise does not print %q:\n%s", want, out)
+		}
+	}
+}
