@@ -16,6 +16,14 @@ const (
 	Split    Placement = "split"    // server on one core, client on another
 )
 
+// How a plan decides, and when a difference has had blocks enough.
+const (
+	GST        = "gst"   // group-sequential boundaries
+	EValues    = "e"     // e-values
+	UntilRed   = "red"   // when it holds for the whole report
+	UntilAmber = "amber" // when it is called
+)
+
 // Plan is how an experiment is measured and judged. It is fixed before the first block
 // and stored with the run; zero fields are filled in by WithDefaults.
 type Plan struct {
@@ -26,6 +34,8 @@ type Plan struct {
 	AlphaEq   float64       `json:"alpha_eq"`     // two-sided, of the equivalence interval
 	Margin    float64       `json:"margin"`       // equivalence margin as a log-ratio: 0.05 is about 5 %
 	Rho       float64       `json:"rho"`          // power of the spending function
+	Rule      string        `json:"rule"`         // gst: looks up to blocks_max, planned; e: e-values, open-ended, blocks_max may be raised later
+	Stop      string        `json:"stop"`         // red: a difference gets blocks until its red lamp is lit too; amber: it does not
 	Slice     time.Duration `json:"slice_ns"`     // measured length of a read slice
 	Discard   time.Duration `json:"discard_ns"`   // start of a read slice that is not measured
 	Warm      time.Duration `json:"warm_ns"`      // unmeasured work per read cell after a restart
@@ -56,6 +66,12 @@ func (p Plan) WithDefaults() Plan {
 	set(&p.AlphaEq, 0.05)
 	set(&p.Margin, 0.05)
 	set(&p.Rho, 2)
+	if p.Rule == "" {
+		p.Rule = GST
+	}
+	if p.Stop == "" {
+		p.Stop = UntilRed
+	}
 	if p.Slice == 0 {
 		p.Slice = 200 * time.Millisecond
 	}
@@ -101,6 +117,12 @@ func (p Plan) Check() error {
 		return fmt.Errorf("plan: slices = %d is not even, so groups cannot mirror", p.Slices)
 	case p.GroupSize < 2:
 		return fmt.Errorf("plan: group_size = %d is under 2", p.GroupSize)
+	}
+	if p.Rule != GST && p.Rule != EValues {
+		return fmt.Errorf("plan: rule = %q is none of gst, e", p.Rule)
+	}
+	if p.Stop != UntilRed && p.Stop != UntilAmber {
+		return fmt.Errorf("plan: stop = %q is none of red, amber", p.Stop)
 	}
 	switch p.Placement {
 	case Unpinned, OneCore, Split:

@@ -39,6 +39,8 @@ type Comparison struct {
 	Verdict Verdict  `json:"verdict"`
 	Done    bool     `json:"done"`            // no further block will be run for it
 	Real    bool     `json:"real"`            // equivalent, and yet the interval excludes zero: small but real
+	Red     bool     `json:"red,omitempty"`   // regressed or improved at the level of the whole report, see Lamps
+	Held    bool     `json:"held,omitempty"`  // would be red, but for a doubt that is the last of Notes
 	Notes   []string `json:"notes,omitempty"` // doubts about this comparison
 }
 
@@ -75,6 +77,11 @@ type Summary struct {
 	Failures    []Failure    `json:"failures,omitempty"`
 	Events      []Event      `json:"events,omitempty"`
 	Footnotes   []string     `json:"footnotes,omitempty"` // differences and doubts that hold for the whole run
+
+	Lamps  Lamps          `json:"lamps,omitzero"`   // how many tests there are, and at which levels
+	Groups []GroupSummary `json:"groups,omitempty"` // by throughput: candidates, groups and clients in order
+	AA     *AA            `json:"aa,omitempty"`     // nil: no copy of the base, or one that was slowed down on purpose
+	Noise  Noise          `json:"noise,omitzero"`
 }
 
 // CellMean holds one cell's level over all blocks, for the tables of absolute values.
