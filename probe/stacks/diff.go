@@ -51,6 +51,7 @@ type FuncDelta struct {
 type Difference struct {
 	Event     string
 	Total     Delta       // all CPU time; its SE is 0, since samples do not decide it
+	Floor     float64     // µs per operation; no smaller difference can count, of however small a function
 	Functions []FuncDelta // that with the largest difference of self time first
 	Warnings  []string    // what makes the differences doubtful
 }
@@ -85,11 +86,13 @@ func Compare(base, cand Side, table []Spinner) (Difference, error) {
 		return Difference{}, fmt.Errorf("compare profiles: %w", err)
 	}
 	d := Difference{Event: base.Profile.Event, Total: Delta{Base: base.CPUPerOp * 1e6, Cand: cand.CPUPerOp * 1e6}}
+	d.Floor = NoiseZ * delta(base, cand, Amount{}, Amount{}).SE
 	spin := spinNames(table)
 	byName := map[funcKey]*FuncDelta{}
 	var order []funcKey
+	l := labelsOf(base.Profile, cand.Profile)
 	for side, s := range []Side{base, cand} {
-		for _, f := range s.Profile.byShort() {
+		for _, f := range s.Profile.byLabel(l) {
 			k := funcKey{f.Name, f.Kernel}
 			fd := byName[k]
 			if fd == nil {
@@ -175,20 +178,52 @@ type shortFunc struct {
 	full []string
 }
 
-// byShort is Flat with short names: functions that share one are added up, and a sample
-// counts once for a name, however often it is on the stack.
-func (p *Profile) byShort() []shortFunc {
+// labels are the names by which functions are found again in another profile: their short
+// names. A function without a symbol is found again by its address if both sides ran the
+// same file; else all of a file are one.
+type labels map[string]bool // the files of both profiles
+
+func labelsOf(a, b *Profile) labels {
+	inA, both := map[string]bool{}, labels{}
+	for _, f := range a.frames {
+		inA[f.DSO] = true
+	}
+	for _, f := range b.frames {
+		both[f.DSO] = inA[f.DSO]
+	}
+	return both
+}
+
+func (l labels) of(f Frame) string {
+	switch {
+	case f.addressed() && l[f.DSO]:
+		return f.Name
+	case f.nameless():
+		return foldedName(Frame{Name: Unknown, DSO: f.DSO})
+	}
+	return Short(f.Name)
+}
+
+// all returns the labels of a profile's frames, by their number.
+func (l labels) all(p *Profile) []string {
+	names := make([]string, len(p.frames))
+	for i, f := range p.frames {
+		names[i] = l.of(f)
+	}
+	return names
+}
+
+// byLabel is Flat by label: functions that share one are added up, and a sample counts
+// once for a label, however often it is on the stack.
+func (p *Profile) byLabel(l labels) []shortFunc {
 	q := &Profile{}
 	full := map[funcKey]map[string]bool{}
 	dso := map[funcKey]string{}
-	short := p.shortNames()
+	names := l.all(p)
 	p.Stacks(func(stack []Frame, a Amount) bool {
 		renamed := make([]Frame, len(stack))
 		for i, f := range stack {
-			renamed[i] = Frame{Name: short[p.byName[f]], Kernel: f.Kernel}
-			if f.Name == Unknown {
-				renamed[i].Name = foldedName(Frame{Name: f.Name, DSO: f.DSO})
-			}
+			renamed[i] = Frame{Name: names[p.byName[f]], Kernel: f.Kernel}
 			k := funcKey{renamed[i].Name, f.Kernel}
 			if full[k] == nil {
 				full[k] = map[string]bool{}

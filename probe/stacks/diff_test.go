@@ -116,6 +116,10 @@ func TestCompare(t *testing.T) {
 	if v := (0.81*101+0.01*900)/1e6*1e4 + (0.9025*21+0.0025*380)/160000*4e4; !near(same, math.Sqrt(v)) {
 		t.Errorf("SE %v, want %v", same, math.Sqrt(v))
 	}
+	// One sample of either side, three times its standard error.
+	if want := 3 * math.Hypot(0.1, 0.5); !near(d.Floor, want) {
+		t.Errorf("floor %v, want %v", d.Floor, want)
+	}
 	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "the candidate has only 400 samples") {
 		t.Errorf("warnings %q", d.Warnings)
 	}

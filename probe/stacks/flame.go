@@ -49,9 +49,10 @@ func Overlay(base, cand Side, table []Spinner, anchors []string) (*Flame, error)
 		return nil, fmt.Errorf("compare call stacks: %w", err)
 	}
 	m := merger{
-		anchors: anchors, spin: spinNames(table), common: common(base.Profile, cand.Profile),
+		anchors: anchors, spin: spinNames(table), labels: labelsOf(base.Profile, cand.Profile),
 		byEdge: map[flameEdge]*flameSum{}, root: &flameSum{Flame: &Flame{Name: "all"}},
 	}
+	m.common = m.commonNames(base.Profile, cand.Profile)
 	m.add(0, base.Profile)
 	m.add(1, cand.Profile)
 	root := m.root.finish(base, cand)
@@ -59,14 +60,15 @@ func Overlay(base, cand Side, table []Spinner, anchors []string) (*Flame, error)
 	return root, nil
 }
 
-// common returns the short names that both profiles have. Frames without symbols have none.
-func common(a, b *Profile) map[string]bool {
+// commonNames returns the labels that both profiles have. What stands for all functions of
+// a file without symbols is none.
+func (m *merger) commonNames(a, b *Profile) map[string]bool {
 	inA, both := map[string]bool{}, map[string]bool{}
-	for _, name := range a.shortNames() {
+	for _, name := range m.labels.all(a) {
 		inA[name] = true
 	}
-	for _, name := range b.shortNames() {
-		if inA[name] && name != Unknown {
+	for i, name := range m.labels.all(b) {
+		if f := b.frames[i]; inA[name] && (!f.nameless() || name == f.Name && f.addressed()) {
 			both[name] = true
 		}
 	}
@@ -89,18 +91,19 @@ type flameEdge struct {
 type merger struct {
 	anchors []string
 	spin    map[string]bool
-	common  map[string]bool
+	labels  labels
+	common  map[string]bool // labels that both sides have
 	byEdge  map[flameEdge]*flameSum
 	root    *flameSum
 }
 
 func (m *merger) add(side int, p *Profile) {
-	short := p.shortNames()
+	all := m.labels.all(p)
 	var names []string
 	p.Stacks(func(stack []Frame, a Amount) bool {
 		names = names[:0]
 		for _, f := range stack {
-			names = append(names, short[p.byName[f]])
+			names = append(names, all[p.byName[f]])
 		}
 		first, last := 0, -1 // where the stack begins, its innermost function that both sides have
 		for i, name := range names {
@@ -115,14 +118,8 @@ func (m *merger) add(side int, p *Profile) {
 		at.total[side].add(a)
 		for i := first; i < len(stack); i++ {
 			name := names[i]
-			if i < last && !m.common[name] {
-				continue
-			}
-			if name == Unknown {
-				name = foldedName(Frame{Name: name, DSO: stack[i].DSO})
-				if at.Name == name {
-					continue // how many frames without symbols follow each other says nothing
-				}
+			if i < last && !m.common[name] || stack[i].nameless() && at.Name == name {
+				continue // how many frames of one file without symbols follow each other says nothing
 			}
 			at = m.call(at, name, stack[i])
 			at.total[side].add(a)

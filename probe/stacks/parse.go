@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Select says which samples of a recording count. The zero value takes all. Threads are
@@ -15,6 +17,10 @@ import (
 type Select struct {
 	PID  int   // 0: any process
 	TIDs []int // nil: any thread
+
+	// Name names functions without a symbol by their file and offset in it, as Files.Name
+	// does; it returns "" if it cannot. Nil: they stay Unknown.
+	Name func(file string, offset uint64) string
 }
 
 // Recording is what perf script's text held.
@@ -98,6 +104,15 @@ type parser struct {
 type eventParser struct {
 	prof *Profile
 	seen [2]map[string]int32 // by whether the address is the kernel's
+
+	files   map[string]int32 // what stands behind the addresses of functions without symbols
+	unnamed map[place]int32
+}
+
+// place is an address in a file.
+type place struct {
+	file   int32
+	offset uint64
 }
 
 func (p *parser) line(b []byte) {
@@ -156,7 +171,7 @@ func (p *parser) begin(h header) {
 	}
 	if p.ev = p.events[string(h.event)]; p.ev == nil {
 		name := string(h.event)
-		p.ev = &eventParser{prof: &Profile{Event: name, Unit: unit(name, h.hasPeriod)}}
+		p.ev = &eventParser{prof: &Profile{Event: name, Unit: unit(name, h.hasPeriod)}, files: map[string]int32{}, unnamed: map[place]int32{}}
 		p.ev.seen = [2]map[string]int32{{}, {}}
 		p.events[name] = p.ev
 	}
@@ -209,8 +224,40 @@ func (p *parser) frame(b []byte) {
 		i++
 	}
 	if len(p.ids) < maxDepth {
+		if p.sel.Name != nil && high == 0 && bytes.HasPrefix(b[i:], []byte(Unknown)) {
+			p.ids = append(p.ids, p.unnamed(b[start:i], b[i:]))
+			return
+		}
 		p.ids = append(p.ids, p.ev.id(b[i:], high))
 	}
+}
+
+// unnamed returns the id of a frame without a symbol: it may be named by its address.
+func (p *parser) unnamed(addr, text []byte) int32 {
+	offset, err := strconv.ParseUint(string(bytes.TrimRight(addr, " ")), 16, 64)
+	if err != nil {
+		return p.ev.id(text, 0)
+	}
+	file, ok := p.ev.files[string(text)]
+	if !ok {
+		file = int32(len(p.ev.files))
+		p.ev.files[string(text)] = file
+	}
+	at := place{file, offset}
+	if id, ok := p.ev.unnamed[at]; ok {
+		return id
+	}
+	f, _ := parseFrame(text, false)
+	if strings.HasPrefix(f.DSO, "/") {
+		if name := p.sel.Name(f.DSO, offset); name != "" {
+			f.Name = name
+		}
+	}
+	id := p.ev.intern(f)
+	if len(p.ev.unnamed) < maxFrames {
+		p.ev.unnamed[at] = id
+	}
+	return id
 }
 
 // startsFrame tells a frame behind the event from the text of a tracepoint.
@@ -229,16 +276,20 @@ func (e *eventParser) id(text []byte, high int) int32 {
 		return id
 	}
 	f, offset := parseFrame(text, high == 1)
+	id := e.intern(f)
+	if !offset && len(e.seen[high]) < maxFrames { // with an offset, hardly a line comes twice
+		e.seen[high][string(text)] = id
+	}
+	return id
+}
+
+func (e *eventParser) intern(f Frame) int32 {
 	if len(e.prof.frames) >= maxFrames {
 		if _, ok := e.prof.byName[f]; !ok {
 			f = Frame{Name: tooMany}
 		}
 	}
-	id := e.prof.intern(f)
-	if !offset && len(e.seen[high]) < maxFrames { // with an offset, hardly a line comes twice
-		e.seen[high][string(text)] = id
-	}
-	return id
+	return e.prof.intern(f)
 }
 
 // end adds the sample that was being read.

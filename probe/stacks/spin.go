@@ -148,7 +148,7 @@ func (p *Profile) spin(id int32, on map[string]string, short []string) (Spin, bo
 	}
 	for at := p.nodes[found].parent; at != noParent; at = p.nodes[at].parent {
 		name := short[p.nodes[at].frame]
-		if name == Unknown || latchCode(name) {
+		if p.frames[p.nodes[at].frame].nameless() || latchCode(name) {
 			continue
 		}
 		s.In = name

@@ -171,7 +171,7 @@ func (p *Profile) UnknownShare() float64 {
 	}
 	unknown := 0.0
 	p.Stacks(func(stack []Frame, a Amount) bool {
-		if len(stack) == 0 || stack[len(stack)-1].Name == Unknown {
+		if len(stack) == 0 || stack[len(stack)-1].nameless() {
 			unknown += a.Weight
 		}
 		return true

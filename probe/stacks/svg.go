@@ -26,7 +26,8 @@ type SVG struct {
 	ID        string // distinguishes drawings on one page; letters and digits
 	Base      string // names of the sides, in the legend
 	Candidate string
-	Event     string // what was sampled
+	Event     string  // what was sampled
+	Floor     float64 // Difference.Floor; 0: not said
 }
 
 // Sizes of the drawing, in its own units, which are pixels if it is shown unscaled.
@@ -34,7 +35,7 @@ const (
 	svgWidth  = 1200.0
 	rowHeight = 18.0
 	legend    = 66.0
-	charWidth = 6.3 // of the font at 11 px, on the wide side
+	charWidth = 6.7 // of the font at 11 px, on the wide side
 	narrowest = 1.0 // frames below this width are left out
 )
 
@@ -126,16 +127,20 @@ func (d *drawing) open(height float64) {
 // legend says how to read the drawing.
 func (d *drawing) legend(id string) {
 	t := d.root.Total
-	d.text(4, 14, fmt.Sprintf("CPU time per operation: %s %s µs, %s %s µs, difference %s µs", named(d.Base, "base"), figure(t.Base), named(d.Candidate, "candidate"), figure(t.Cand), signed(t.Diff())))
+	sampled := ""
+	if d.Event != "" {
+		sampled = ", sampled by " + d.Event
+	}
+	d.text(4, 14, fmt.Sprintf("CPU time per operation%s: %s %s µs, %s %s µs, difference %s µs", sampled, named(d.Base, "base"), figure(t.Base), named(d.Candidate, "candidate"), figure(t.Cand), signed(t.Diff())))
 	side := "candidate's"
 	if d.Width == ByBase {
 		side = "base's"
 	}
-	sampled := ""
-	if d.Event != "" {
-		sampled = " Sampled: " + d.Event + "."
+	floor := ""
+	if d.Floor > 0 {
+		floor = fmt.Sprintf(", at least %s µs", figure(d.Floor))
 	}
-	d.text(4, 30, fmt.Sprintf("Width: the %s µs/op (whole width %s). Colour: the difference of a function with all it calls, if it is more than %d standard errors of sampling.%s", side, figure(svgWidth/d.scale), NoiseZ, sampled))
+	d.text(4, 30, fmt.Sprintf("Width: the %s time and what only the other side has, %s µs in all. Colour: the difference, of a function with what it calls, beyond %d standard errors of sampling%s.", side, figure(svgWidth/d.scale), NoiseZ, floor))
 	x := 4.0
 	for _, k := range []struct{ fill, edge, label string }{
 		{less(1), edgeLess, "less"}, {less(0.15), edgeLess, "a little less"}, {noise, edgeNoise, "within sampling noise"}, {more(0.15), edgeMore, "a little more"}, {more(1), edgeMore, "more"},

@@ -97,7 +97,7 @@ func TestSVG(t *testing.T) {
 	}
 	for _, w := range []Width{ByCandidate, ByBase} {
 		var b strings.Builder
-		o := SVG{Width: w, ID: "1", Base: "mysql@5.6 <old>", Candidate: "mysql@9.7", Event: "cpu-clock"}
+		o := SVG{Width: w, ID: "1", Base: "mysql@5.6 <old>", Candidate: "mysql@9.7", Event: "cpu-clock", Floor: 0.2}
 		if err := o.Write(&b, root); err != nil {
 			t.Fatal(err)
 		}
