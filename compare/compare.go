@@ -31,13 +31,22 @@ func (t *Tally) Summary(run lab.Run, b *stat.Boundaries) (lab.Summary, error) {
 	if err != nil {
 		return lab.Summary{}, err
 	}
-	return lab.Summary{
+	pairs := j.pairs(lab.Metrics())
+	s := lab.Summary{
 		Run:         run,
-		Comparisons: j.comparisons(lab.Metrics()),
+		Comparisons: j.comparisons(pairs, lab.Metrics()),
 		Cells:       j.cells(),
 		Failures:    t.failures(),
 		Footnotes:   j.footnotes(),
-	}, nil
+		Lamps:       j.lamps,
+		Noise:       j.noise(pairs),
+	}
+	s.Groups = j.groups(pairs, s.Comparisons)
+	s.AA = j.twins(s.Comparisons)
+	if s.AA != nil && s.AA.Held {
+		hold(s.Comparisons, s.Groups)
+	}
+	return s, nil
 }
 
 // Verdicts judges what has been added so far by the metric that decides, lab.QPS: for a
@@ -48,7 +57,12 @@ func (t *Tally) Verdicts(run lab.Run, b *stat.Boundaries) ([]lab.Comparison, err
 	if err != nil {
 		return nil, err
 	}
-	return j.comparisons([]lab.Metric{lab.QPS}), nil
+	metrics := []lab.Metric{lab.QPS}
+	cs := j.comparisons(j.pairs(metrics), metrics)
+	if aa := j.twins(cs); aa != nil && aa.Held {
+		hold(cs, nil)
+	}
+	return cs, nil
 }
 
 // judge is a tally with all that is fixed about a run's verdicts.
@@ -59,6 +73,8 @@ type judge struct {
 	levels     []lab.LevelPlan
 	candidates []lab.Variant
 	bounds     *stat.Boundaries
+	lamps      lab.Lamps
+	disturbed  map[lab.Level]map[place]bool // mirrored groups to leave out
 }
 
 func (t *Tally) judge(run lab.Run, b *stat.Boundaries) (*judge, error) {
@@ -86,18 +102,25 @@ func (t *Tally) judge(run lab.Run, b *stat.Boundaries) (*judge, error) {
 		j.bounds = &stat.Boundaries{}
 	}
 	t.settle()
+	j.lamps = j.family()
+	j.disturbed = j.disturbances()
 	return j, nil
 }
 
-// comparisons returns one comparison per level, candidate and metric, in that order. A
-// metric other than QPS that no block could tell is left out.
-func (j *judge) comparisons(metrics []lab.Metric) []lab.Comparison {
-	var pairs []*pair
+// pairs returns every level and candidate, in that order, with series of the metrics.
+func (j *judge) pairs(metrics []lab.Metric) []*pair {
+	var out []*pair
 	for _, l := range j.levels {
 		for _, c := range j.candidates {
-			pairs = append(pairs, j.pair(l, c, metrics))
+			out = append(out, j.pair(l, c, metrics))
 		}
 	}
+	return out
+}
+
+// comparisons returns one comparison per pair and metric, in that order. A metric other
+// than QPS that no block could tell is left out.
+func (j *judge) comparisons(pairs []*pair, metrics []lab.Metric) []lab.Comparison {
 	var out []lab.Comparison
 	priors := map[lab.Metric]priors{}
 	for i, m := range metrics {

@@ -9,10 +9,8 @@ import (
 	"backslide/lab"
 )
 
-const (
-	stolen   = 0.05 // share of a slice's CPU time that the hypervisor took, from which on it is counted
-	mostSeen = 5    // names in a list before the rest is counted
-)
+// mostSeen is how many names a list has before the rest is counted.
+const mostSeen = 5
 
 // footnotes returns differences and doubts that hold for the whole run: first what makes
 // numbers missing, then what makes the sides unlike, then what disturbed them.
@@ -125,32 +123,6 @@ func (j *judge) resumed() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the run was resumed in the middle of block %s: its slices are not all of one start of the servers", list(torn))}
-}
-
-// steal says how many slices lost CPU time to the hypervisor, per variant if any did.
-func (j *judge) steal() []string {
-	cpus := float64(max(1, j.run.Host.CPUs))
-	hit, all := 0, 0
-	var parts []string
-	for _, v := range j.run.Variants {
-		h, n := 0, 0
-		for _, l := range j.levels {
-			for _, o := range j.of(v, l.Level).good {
-				n++
-				if o.steal > stolen*cpus*o.wall {
-					h++
-				}
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%", v, 100*float64(h)/float64(n)))
-		}
-		hit, all = hit+h, all+n
-	}
-	if hit == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("the hypervisor took more than %.0f %% of the CPU time in %d of %d slices: %s", 100*stolen, hit, all, strings.Join(parts, ", "))}
 }
 
 // serverErrors sums up the errors with which servers answered, per variant.

@@ -12,6 +12,18 @@ type pair struct {
 	candidate lab.Variant
 	series    []series // as the metrics that were asked for
 	lastBlock int      // last block that both sides tried; −1: none
+	mirrors   []mirrored
+	dropped   int     // mirrored groups that were disturbed from outside
+	members   []*pair // of a summary: what it is made of
+}
+
+// mirrored is what one mirrored group says of throughput.
+type mirrored struct {
+	block int32
+	diff  float64 // of its logarithms, candidate − base
+	level float64 // of the four logarithms, mean
+	later float64 // how much faster whichever side ran later in a half of the group; NaN: the halves do not mirror
+	wall  float64 // seconds measured per side
 }
 
 // series is one metric of a pair.
@@ -56,12 +68,17 @@ func (j *judge) pair(l lab.LevelPlan, v lab.Variant, metrics []lab.Metric) *pair
 			y = y[gy:]
 			continue
 		}
-		if gx == 2 && gy == 2 {
+		switch {
+		case gx != 2 || gy != 2:
+		case j.disturbed[l.Level][x[0].group()]:
+			p.dropped++
+		default:
 			if x[0].block != block {
 				flush()
 				block = x[0].block
 			}
 			addGroup(&base, &cand, x[:2], y[:2])
+			p.mirrors = append(p.mirrors, mirroredGroup(x[:2], y[:2]))
 		}
 		x, y = x[gx:], y[gy:]
 	}
@@ -78,6 +95,23 @@ func mirror(s []obs) int {
 		return 2
 	}
 	return 1
+}
+
+// mirroredGroup compares two slices of the base with two of a candidate. A host that
+// gets faster by δ from one slice to the next gives both halves of the group a difference
+// of its own sign, so that their mean is free of it and their contrast has nothing else.
+func mirroredGroup(x, y []obs) mirrored {
+	m := mirrored{block: x[0].block, wall: (x[0].wall + x[1].wall + y[0].wall + y[1].wall) / 2, later: math.NaN()}
+	first, second := y[0].ln-x[0].ln, y[1].ln-x[1].ln
+	m.diff = (first + second) / 2
+	m.level = (x[0].ln + x[1].ln + y[0].ln + y[1].ln) / 4
+	if after, before := y[0].position > x[0].position, y[1].position > x[1].position; after != before {
+		m.later = (first - second) / 2
+		if before {
+			m.later = -m.later
+		}
+	}
+	return m
 }
 
 func addGroup(base, cand *sums, x, y []obs) {

@@ -27,6 +27,7 @@ type cell struct {
 	failed []failed
 	errors map[int]int64 // server error code: how often
 	block  int           // last block that was tried
+	use    use           // of good, once settled
 }
 
 // place says which work a slice did: both sides of a comparison have it once.
@@ -43,7 +44,38 @@ type obs struct {
 	start             int64 // Unix ns; only to choose between two of one place
 	ln                float64
 	ops, wall, steal  float64
+	busy, faults      float64
 	amount            [perOp]float64 // of each metric after QPS; NaN: could not be read
+}
+
+// use is what good slices of a cell used in all, in seconds and numbers; negative: the
+// host does not tell.
+type use struct {
+	wall, server, client, runq, steal, busy, faults float64
+}
+
+// spent adds up what slices used.
+func spent(good []obs) use {
+	var u use
+	add := func(to *float64, v float64) {
+		switch {
+		case *to < 0:
+		case v >= 0:
+			*to += v
+		default: // negative or NaN
+			*to = -1
+		}
+	}
+	for _, o := range good {
+		u.wall += o.wall
+		add(&u.server, o.amount[perOpIndex(lab.ServerCPU)])
+		add(&u.client, o.amount[perOpIndex(lab.ClientCPU)])
+		add(&u.runq, o.amount[perOpIndex(lab.Runq)])
+		add(&u.steal, o.steal)
+		add(&u.busy, o.busy)
+		add(&u.faults, o.faults)
+	}
+	return u
 }
 
 // perOp is how many metrics there are besides QPS.
@@ -82,6 +114,7 @@ func (t *Tally) Add(s lab.Slice) {
 	o := obs{
 		place: at, restart: int32(s.Restart), position: int32(s.Position), start: s.Start.UnixNano(),
 		ops: float64(s.Ops), wall: s.Wall, steal: s.Usage.Steal,
+		busy: s.Usage.HostBusy, faults: float64(s.Usage.MajorFaults),
 	}
 	o.ln = math.Log(o.ops / o.wall)
 	for i, m := range lab.Metrics()[1:] {
@@ -119,6 +152,7 @@ func (t *Tally) settle() {
 		slices.SortFunc(c.failed, func(a, b failed) int {
 			return cmp.Or(a.place.compare(b.place), cmp.Compare(a.reason, b.reason))
 		})
+		c.use = spent(c.good)
 	}
 	t.settled = true
 }

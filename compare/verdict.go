@@ -18,7 +18,14 @@ type look struct {
 
 // rule returns the plan's test at level alpha, with a prior of so many degrees of freedom.
 func (j *judge) rule(prior int, alpha float64) stat.Rule {
-	return stat.Rule{Max: j.plan.BlocksMax, First: firstLook, Prior: prior, Alpha: alpha, Rho: j.plan.Rho}
+	return stat.Rule{
+		Max: j.plan.BlocksMax, First: firstLook, Prior: prior, Alpha: alpha, Rho: j.plan.Rho, Open: j.plan.Rule == lab.EValues,
+	}
+}
+
+// critical returns what |t| of an estimate is held against in a test at level alpha.
+func (j *judge) critical(e stat.Estimate, alpha float64) float64 {
+	return j.bounds.Get(j.rule(e.Prior, alpha)).At(e.N)
 }
 
 func (j *judge) look(d []float64, prior stat.Prior) look {
@@ -26,9 +33,9 @@ func (j *judge) look(d []float64, prior stat.Prior) look {
 		prior = stat.Prior{}
 	}
 	l := look{est: prior.Moderate(d)}
-	l.critical = j.bounds.Get(j.rule(l.est.Prior, j.plan.Alpha)).At(len(d))
+	l.critical = j.critical(l.est, j.plan.Alpha)
 	l.rci = l.est.Interval(l.critical)
-	l.eq = l.est.Interval(j.bounds.Get(j.rule(l.est.Prior, j.plan.AlphaEq)).At(len(d)))
+	l.eq = l.est.Interval(j.critical(l.est, j.plan.AlphaEq))
 	l.call = stat.Decide(l.rci, l.eq, j.plan.Margin)
 	if l.est.SD == 0 && l.call == stat.Equivalent {
 		l.call = stat.Open // the values may be coarser than the margin
@@ -46,7 +53,10 @@ func (j *judge) comparison(p *pair, m lab.Metric, s series, prior stat.Prior) la
 		MDE: math.Inf(1), Critical: math.Inf(1),
 	}
 	d := values(s.diffs)
-	usable := min(len(d), j.plan.BlocksMax)
+	usable := len(d)
+	if j.plan.Rule != lab.EValues {
+		usable = min(usable, j.plan.BlocksMax)
+	}
 	if usable == 0 {
 		c.Notes = append(j.unusable(s), needs(j.plan, 0)...)
 		return c
@@ -62,12 +72,23 @@ func (j *judge) comparison(p *pair, m lab.Metric, s series, prior stat.Prior) la
 		l = j.look(d[:n], prior)
 		l.call = stat.Open
 	}
+	red := false
+	if (l.call == stat.Lower || l.call == stat.Higher) && !j.monitor(p.candidate) {
+		n, l, red = j.goOn(d[:usable], n, l, prior, j.alphaRed(m))
+	}
 	j.fill(&c, l, s.diffs[:n])
-	c.Done = l.call != stat.Open || len(d) >= j.plan.BlocksMax
+	c.Done = len(d) >= j.plan.BlocksMax
+	switch {
+	case l.call == stat.Equivalent:
+		c.Done = true
+	case l.call != stat.Open:
+		c.Done = c.Done || red || j.monitor(p.candidate) || j.plan.Stop == lab.UntilAmber
+	}
 	c.Notes = append(doubts, j.notes(c, l, d[:n], prior)...)
 	if later := len(d) - n; later > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("called after %d of %d blocks; the later %s not used", n, len(d), are(later)))
 	}
+	j.light(&c, p, red)
 	return c
 }
 

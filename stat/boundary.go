@@ -20,6 +20,10 @@ type Rule struct {
 	Prior int     // degrees of freedom of the variance prior; 0: none
 	Alpha float64 // two-sided
 	Rho   float64 // power of the spending function; larger saves more for later looks
+
+	// Open makes a test by e-values, which may look on beyond Max for as long as it likes
+	// and is as good at every look. Max then only says how far Reach looks, Rho nothing.
+	Open bool
 }
 
 // Check returns what is wrong with the rule. A rule with Max under First is sound: it
@@ -32,7 +36,7 @@ func (r Rule) Check() error {
 		return fmt.Errorf("rule: prior of %d degrees of freedom", r.Prior)
 	case !(r.Alpha > 0 && r.Alpha < 1):
 		return fmt.Errorf("rule: alpha = %g is outside 0 to 1", r.Alpha)
-	case !(r.Rho > 0):
+	case !r.Open && !(r.Rho > 0):
 		return fmt.Errorf("rule: rho = %g is not positive", r.Rho)
 	}
 	return nil
@@ -61,6 +65,9 @@ type Boundary struct {
 
 // At returns the boundary at n blocks, +Inf where the rule does not look.
 func (b Boundary) At(n int) float64 {
+	if b.Open && n > b.Max {
+		return eBound(n, b.df(n), b.Alpha)
+	}
 	if i := n - b.First; i >= 0 && i < len(b.c) {
 		return b.c[i]
 	}

@@ -29,6 +29,12 @@ func (r Rule) Solve() Boundary { return r.solve(1) }
 // solve is Solve on a grid that is so many times finer.
 func (r Rule) solve(finer int) Boundary {
 	b := Boundary{Rule: r}
+	if r.Open {
+		for n := r.First; n <= r.Max; n++ {
+			b.c = append(b.c, eBound(n, r.df(n), r.Alpha))
+		}
+		return b
+	}
 	if r.Max < r.First {
 		return b
 	}

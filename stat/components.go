@@ -64,6 +64,48 @@ func Autocorrelation(x []float64) float64 {
 	return factor
 }
 
+// Resemblance is Autocorrelation of values within blocks, pooled over blocks of which each
+// may have a mean of its own. Subtracting the mean of m values makes any two of them seem
+// unlike by 1/m of their variance, which is put back; so it is about 1 for noise without
+// memory even in blocks of four. It is at least 1, and 1 where too little is known.
+func Resemblance(blocks [][]float64) float64 {
+	const pairs = 30 // of neighbours at least
+	variance, _ := Components(blocks)
+	longest, neighbours := 0, 0
+	for _, b := range blocks {
+		longest = max(longest, len(b))
+		neighbours += max(0, len(b)-1)
+	}
+	if !(variance > 0) || longest < 4 || neighbours < pairs {
+		return 1
+	}
+	means := make([]float64, len(blocks))
+	for i, b := range blocks {
+		if len(b) > 0 {
+			means[i] = stat.Mean(b, nil)
+		}
+	}
+	at := func(lag int) float64 {
+		sum, n := 0.0, 0
+		for i, b := range blocks {
+			for k := 0; k+lag < len(b); k++ {
+				sum += (b[k]-means[i])*(b[k+lag]-means[i])/variance + 1/float64(len(b))
+				n++
+			}
+		}
+		return sum / float64(max(1, n))
+	}
+	factor := 1.0
+	for lag := 1; lag <= longest/2; lag += 2 {
+		pair := at(lag) + at(lag+1)
+		if pair <= 0 {
+			break
+		}
+		factor += 2 * pair
+	}
+	return factor
+}
+
 // SliceSeconds returns for how many seconds per block one side is best measured,
 // w = √(c·V1/σr²): overhead c is in seconds per restart, shared out over the steps that
 // it serves; noise V1 is the slices' variance times their seconds (autocorrelation

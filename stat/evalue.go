@@ -25,6 +25,21 @@ func EValue(e Estimate, g float64) float64 {
 	return math.Exp((e.DF+1)/2*math.Log(gain) - math.Log(grow)/2)
 }
 
+// eBound returns |t| at which EValue is 1/alpha after n blocks with df degrees of freedom,
+// for g = 1; +Inf if it is at none, as when blocks are too few. Where |t| would have to be
+// beyond it for another true difference, that one is outside an interval which covers the
+// truth at all times at once. From E = 1/alpha follows, with w = t²/ν,
+//
+//	(1+w)/(1+w/(1+n)) = q,   q = ( (1+n)^(1/2)/alpha )^(2/(ν+1)),   w = (q−1)/(1−q/(1+n))
+func eBound(n int, df, alpha float64) float64 {
+	grow := 1 + float64(n)
+	q := math.Pow(math.Sqrt(grow)/alpha, 2/(df+1))
+	if q >= grow {
+		return math.Inf(1)
+	}
+	return math.Sqrt(df * (q - 1) / (1 - q/grow))
+}
+
 // AnytimeP returns the p-value, valid at any stopping time, of e-values seen in order.
 func AnytimeP(e []float64) float64 {
 	best := 1.0

@@ -232,3 +232,28 @@ func TestSequentialP(t *testing.T) {
 	}
 	equal(t, "p of no look", b.P(r, nil), 1, 0)
 }
+
+// The boundary of an open rule is where the e-value is 1/alpha, at and beyond Max.
+func TestOpenRule(t *testing.T) {
+	for _, prior := range []int{0, 7} {
+		b := Rule{Max: 12, First: 4, Prior: prior, Alpha: 0.01, Open: true}.Solve()
+		for _, n := range []int{4, 5, 12, 13, 200} {
+			df := float64(prior + n - 1)
+			c := b.At(n)
+			if math.IsInf(c, 1) { // even t = ∞ is not evidence enough
+				if e := EValue(Estimate{N: n, Mean: 1, DF: df, Prior: prior}, 1); e > 100 {
+					t.Errorf("prior %d, n=%d: no boundary, and E reaches %g", prior, n, e)
+				}
+				continue
+			}
+			e := EValue(Estimate{N: n, Mean: c, SD: math.Sqrt(float64(n)), DF: df, Prior: prior}, 1)
+			equal(t, "E at the boundary", e, 100, 1e-9)
+		}
+	}
+	if c := (Rule{Max: 12, First: 4, Alpha: 0.01, Open: true}).Solve().At(4); !math.IsInf(c, 1) {
+		t.Errorf("4 blocks without a prior call at %g", c)
+	}
+	if c := (Rule{Max: 12, First: 4, Alpha: 0.01, Rho: 2}).Solve().At(13); !math.IsInf(c, 1) {
+		t.Errorf("a planned rule calls after its end at %g", c)
+	}
+}
