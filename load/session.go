@@ -37,6 +37,7 @@ type Session struct {
 	st      *step
 	work    Work
 	clients []*client
+	bell    bell // wakes the workers when a slice is to stop
 	sides   []Conn
 	workers []*worker
 	wg      sync.WaitGroup
@@ -245,6 +246,10 @@ func (s *Session) start(o Options) error {
 		}
 	}
 	loops = min(loops, len(s.clients))
+	var err error
+	if s.bell, err = newBell(); err != nil {
+		return err
+	}
 	// A thread that waits in a system call of ours keeps its P; others need some too.
 	if need := loops + 2; runtime.GOMAXPROCS(0) < need {
 		runtime.GOMAXPROCS(need)
@@ -272,6 +277,9 @@ func (s *Session) Close() error {
 	s.wg.Wait()
 	for _, w := range s.workers {
 		w.poller.close()
+	}
+	if s.workers != nil {
+		s.bell.close()
 	}
 	s.workers = nil
 	for i, c := range s.sides {

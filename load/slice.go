@@ -133,6 +133,8 @@ func (s *Session) late(ctx context.Context, spec SliceSpec) error {
 func (s *Session) newSlice(spec SliceSpec) *slice {
 	sl := &slice{timed: spec.Duration > 0, static: s.st.static, begin: make(chan struct{})}
 	sl.first = int64(spec.Seq) << 32
+	sl.bell = s.bell
+	s.bell.mute()
 	sl.ready.Add(len(s.workers))
 	sl.finished.Add(len(s.workers))
 	return sl
@@ -155,8 +157,12 @@ func (s *Session) place(sl *slice, spec SliceSpec, start int64, early bool) {
 	for _, w := range s.workers {
 		w.reset(sl, start)
 	}
-	for _, c := range s.clients {
-		c.pace(s, spec.Rate, start)
+	for _, w := range s.workers {
+		w.paced = false
+		for _, c := range w.clients {
+			c.pace(s, spec.Rate, start)
+			w.paced = w.paced || c.every > 0
+		}
 	}
 }
 

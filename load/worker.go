@@ -16,7 +16,8 @@ import (
 	"backslide/lab"
 )
 
-// patience is how long a worker waits at most before it looks at the stop flag.
+// patience is how long a worker waits at most for the kernel to take more of a long
+// statement before it looks at the stop flag.
 const patience = int64(10 * time.Millisecond)
 
 // worker drives its share of a session's clients from one locked thread.
@@ -26,6 +27,7 @@ type worker struct {
 	poller  *poller
 	in      chan *slice
 	spin    int64 // nanoseconds added to each transaction
+	paced   bool  // some client's operations are due at times
 
 	hist    Histogram // of transactions that ended in the measured interval
 	errs    []lab.ErrorCount
@@ -44,6 +46,7 @@ type slice struct {
 	static bool         // each client does its own
 
 	stop     atomic.Bool
+	bell     bell // rings when stop is set
 	once     sync.Once
 	err      error // why stop was set; read after finished
 	begin    chan struct{}
@@ -56,6 +59,7 @@ func (sl *slice) fail(err error) {
 	sl.once.Do(func() {
 		sl.err = err
 		sl.stop.Store(true)
+		sl.bell.ring()
 	})
 }
 
@@ -66,7 +70,7 @@ func (w *worker) init() error {
 	}
 	w.errs = make([]lab.ErrorCount, 0, 16)
 	var err error
-	w.poller, err = newPoller(fds)
+	w.poller, err = newPoller(fds, w.s.bell)
 	return err
 }
 
@@ -95,7 +99,11 @@ func (w *worker) run(sl *slice) {
 	for active > 0 && !sl.stop.Load() {
 		ready := w.poller.wait(w.nap(now))
 		for i := range ready {
-			c := w.clients[w.poller.ready(i)]
+			at := w.poller.ready(i)
+			if at < 0 {
+				continue // the bell: stop is set
+			}
+			c := w.clients[at]
 			done, r, err := c.conn.Receive()
 			if err != nil {
 				sl.fail(gone(c, err))
@@ -109,19 +117,23 @@ func (w *worker) run(sl *slice) {
 				active--
 			}
 		}
-		if ready == 0 || len(w.clients) > 1 {
+		if w.paced {
 			now = w.s.now()
 			active -= w.wake(sl, now)
 		}
 	}
 }
 
-// nap returns how long there is nothing to do but wait for replies, in nanoseconds.
+// nap returns how long there is nothing to do but wait for replies, in nanoseconds; -1
+// when that is so until one comes.
 func (w *worker) nap(now int64) int64 {
-	d := patience
+	d := int64(-1)
+	if !w.paced {
+		return d
+	}
 	for _, c := range w.clients {
-		if c.state == waiting {
-			d = min(d, c.due-now)
+		if left := max(0, c.due-now); c.state == waiting && (d < 0 || left < d) {
+			d = left
 		}
 	}
 	return d
