@@ -153,8 +153,11 @@ func (r blockReader) table(v value, buffer string) {
 
 // derived names a temporary table; MySQL calls those of FROM by their alias.
 func derived(name string) string {
-	if strings.HasPrefix(name, "<subquery") {
+	switch {
+	case strings.HasPrefix(name, "<subquery"):
 		return Subquery
+	case name == materialized:
+		return materialized
 	}
 	return Derived
 }

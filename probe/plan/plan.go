@@ -135,6 +135,8 @@ func Equal(a, b *Node) bool {
 	switch {
 	case a == nil || b == nil:
 		return a == b
+	case a.Op == Query && b.Op == Query && (a.Note == NotShown || b.Note == NotShown):
+		return true
 	case a.Op != b.Op || !sameAccess(a, b) || a.Sort != b.Sort || a.Temporary != b.Temporary:
 		return false
 	}
@@ -244,8 +246,30 @@ func (n *Node) extra() string {
 	return strings.Join(s, ", ")
 }
 
+// materialized is what MySQL calls the temporary table of a subquery in a condition. Its
+// forms do not agree on whether to name it, so it is left out and the subquery stands alone.
+const materialized = "<materialized_subquery>"
+
+// NotShown is the note of a subquery that a form of EXPLAIN mentions and does not describe.
+// It is equal to any query.
+const NotShown = "not shown"
+
+func (n *Node) unwrap() {
+	for i, c := range n.Children {
+		c.unwrap()
+		if c.Op == Table && c.Table == materialized && len(c.Children) == 1 {
+			c = c.Children[0]
+		}
+		if c.Op == Query && len(c.Children) == 1 && c.Children[0].Op == Query && c.extra() == "" && c.Note == "" {
+			c = c.Children[0]
+		}
+		n.Children[i] = c
+	}
+}
+
 // finish brings what the forms of EXPLAIN say differently to one way of saying it.
 func finish(root *Node) (*Node, error) {
+	root.unwrap()
 	root.walk(func(n *Node) {
 		switch {
 		case strings.HasPrefix(n.Table, "<derived"):

@@ -89,7 +89,8 @@ func tableRow(get func(string) string, extra string) *Node {
 	n.KeyLen, _ = strconv.Atoi(length)
 	rows, _, _ := strings.Cut(get("rows"), " ") // with a row filter: 10 (5%)
 	n.EstRows = number(rows)
-	n.ActRows = number(strings.Fields(get("r_rows") + " x")[0])
+	found, _, _ := strings.Cut(get("r_rows"), " ")
+	n.ActRows = number(found)
 	n.Filter = strings.Contains(extra, "Using where") || strings.Contains(extra, "Using index condition")
 	for note := range strings.SplitSeq(extra, "; ") {
 		switch {
