@@ -201,8 +201,7 @@ func testPage(t *testing.T, browser context.Context) {
 	}
 	b.shot("phone", "")
 	b.shot("phone-top", "main")
-	b.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('.matrix').scrollIntoView()"))
-	b.shot("phone-matrix", "legend-head")
+	b.shot("phone-matrix", "v1")
 	b.shot("phone-levels-head", "levels-head")
 	light := eval[string](b, "getComputedStyle(document.body).backgroundColor")
 	b.view(1280, 900, "dark")

@@ -58,7 +58,7 @@ func newFigures(s lab.Summary) (figures, error) {
 			return f, nil
 		}
 	} else {
-		levels = levels[1:] // it would take seconds to find out that it is too much
+		levels = levels[2:] // it would take seconds to find out that the others are too much
 	}
 	f.Name += ".gz"
 	for _, l := range levels {

@@ -24,6 +24,9 @@ type effect struct{ ratio, sd float64 }
 func invent(sh shape, rng *rand.Rand, of func(lab.Variant, lab.Level, lab.Metric) effect) lab.Summary {
 	s := lab.Summary{Run: inventRun(sh)}
 	for _, l := range sh.levels {
+		if l.Warm {
+			continue
+		}
 		for i, v := range sh.variants {
 			s.Cells = append(s.Cells, inventCell(v, l, sh.blocks, of(v, l.Level, lab.QPS).ratio, of(v, l.Level, lab.ServerCPU).ratio))
 			if i == 0 {
@@ -158,6 +161,9 @@ func first() lab.Summary {
 			})
 		}
 	}
+	sh.levels = append(sh.levels, lab.LevelPlan{
+		Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "point-query.warm"}, Clients: 8}, Group: lab.Point, Read: true, Warm: true,
+	})
 	truth := map[string]effect{
 		"point-query": {-0.055, 0.012}, "random-points": {-0.021, 0.012}, "range-covered-pk": {0.004, 0.02},
 		"range-notcovered-si": {-0.128, 0.02}, "scan": {0.091, 0.03}, "insert": {-0.03, 0.06}, "update-index": {-0.084, 0.03}, "load": {0.01, 0.02},

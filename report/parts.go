@@ -126,7 +126,7 @@ func (s state) class() string {
 type candidatePart struct {
 	ID       string
 	Name     string
-	Twin     bool
+	Twin     string // empty: it is none
 	Sentence string
 	Worst    []link // the largest regressions
 	More     int    // regressions beyond those
@@ -165,7 +165,10 @@ const worstShown = 5 // regressions named at the top, per candidate
 func (b *builder) candidateParts() []candidatePart {
 	var out []candidatePart
 	for i, c := range b.candidates {
-		p := candidatePart{ID: fmt.Sprintf("v%d", i), Name: b.name(c), Twin: b.twin(c), Sentence: b.sentence(c)}
+		p := candidatePart{ID: fmt.Sprintf("v%d", i), Name: b.name(c), Sentence: b.sentence(c)}
+		if b.twin(c) {
+			p.Twin = b.twinText()
+		}
 		t := b.tally(c)
 		for _, s := range []state{regressed, improved, equivalent, smallWorse, smallBetter, inconclusive, broken, notRun} {
 			if t.by[s] > 0 {

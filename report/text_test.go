@@ -171,6 +171,14 @@ func TestBaseBroke(t *testing.T) {
 	}
 }
 
+func TestInjected(t *testing.T) {
+	s := first()
+	s.Run.Plan.Inject = 0.05
+	if got := text(t, s, Options{View: Brief}); !strings.Contains(got, "mariadb@10.5#1 (the base again, slowed down on purpose by 5 %) against mariadb@10.5:") {
+		t.Errorf("the text does not say that the copy was slowed down:\n%s", got)
+	}
+}
+
 // TestGroupOrder holds that tables follow lab.Groups and not the order of the run.
 func TestGroupOrder(t *testing.T) {
 	v := newView(first(), lab.QPS)

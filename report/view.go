@@ -108,7 +108,9 @@ func newView(s lab.Summary, m lab.Metric) *view {
 		a.variant(x)
 	}
 	for _, l := range s.Run.Levels {
-		a.level(l.Level, l.Group)
+		if !l.Warm { // run for its effect, and never measured
+			a.level(l.Level, l.Group)
+		}
 	}
 	for i := range s.Comparisons {
 		c := &s.Comparisons[i]

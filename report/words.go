@@ -61,7 +61,7 @@ func (v *view) sentence(candidate lab.Variant) string {
 	t := v.tally(candidate)
 	subject := fmt.Sprintf("%s against %s", v.name(candidate), v.name(v.Run.Base))
 	if v.twin(candidate) {
-		subject = fmt.Sprintf("%s (the base again) against %s", v.name(candidate), v.name(v.Run.Base))
+		subject = fmt.Sprintf("%s (%s) against %s", v.name(candidate), v.twinText(), v.name(v.Run.Base))
 	}
 	if v.metric != lab.QPS {
 		subject += ", " + scaleOf(v.metric).name + " per op"
@@ -101,6 +101,17 @@ func (v *view) sentence(candidate lab.Variant) string {
 func (v *view) twin(candidate lab.Variant) bool {
 	candidate.Copy = v.Run.Base.Copy
 	return candidate == v.Run.Base
+}
+
+// twinText says what a twin is for.
+func (v *view) twinText() string {
+	switch in := v.plan.Inject; {
+	case in > 0:
+		return "the base again, slowed down on purpose by " + share(in)
+	case in < 0:
+		return "the base again, and the base slowed down on purpose by " + share(-in)
+	}
+	return "the base again"
 }
 
 // extreme leaves out "worst" where there is only one.
