@@ -47,6 +47,7 @@ type Process struct {
 	ready chan error
 	done  chan struct{}
 	err   error // valid once done is closed
+	cpu   time.Duration
 
 	mu   sync.Mutex // held over every signal, and while the process is reaped
 	gone bool       // reaped: its number may belong to another process
@@ -183,6 +184,7 @@ func (p *Process) live(cmd *exec.Cmd, cpus []int) {
 	cageErr := p.cage.remove()
 	err := cmd.Wait()
 	p.gone = true
+	p.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if p.errs != nil && err != nil {
 		if s := strings.TrimSpace(p.errs.String()); s != "" {
 			err = fmt.Errorf("%w: %s", err, s)
@@ -209,6 +211,13 @@ func (p *Process) awaitGroup() {
 
 // PID returns the number of the process, which is also that of its group.
 func (p *Process) PID() int { return p.pid }
+
+// CPU is the user and system time that the process has used, with the children that it
+// waited for. It is known once Done is closed.
+func (p *Process) CPU() time.Duration {
+	<-p.done
+	return p.cpu
+}
 
 // In is the child's standard input, for Spec.Talk. The caller closes it.
 func (p *Process) In() io.WriteCloser { return p.in }

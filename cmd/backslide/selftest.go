@@ -21,7 +21,7 @@ func newSelftest(e *env) *cobra.Command {
 		Short: "Try the lab itself: its noise, its verdicts, its client",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newNoise(e), newInject(e))
+	cmd.AddCommand(newNoise(e), newInject(e), newClientBench(e))
 	return cmd
 }
 

@@ -1,0 +1,392 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"backslide/lab"
+	"backslide/proc"
+	"backslide/run"
+	"backslide/server"
+)
+
+func newClientBench(e *env) *cobra.Command {
+	b := clientBench{build: "mariadb@10.11", rows: 100_000, rounds: 7, slice: time.Second, clients: []int{1, 4, 32}}
+	cmd := &cobra.Command{
+		Use:   "client",
+		Short: "Compare what our client costs with sysbench and mysqlslap, on one server",
+		Long: "client runs the same statements with our client, sysbench and mysqlslap in turn, round after\n" +
+			"round, and prints medians of the ratios of each round. CPU is user and system time of the\n" +
+			"client process per query, less what a process costs to start.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context(), e) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&b.build, "build", b.build, "`build` of the server")
+	fl.IntVar(&b.rows, "rows", b.rows, "rows of the table")
+	fl.IntVar(&b.rounds, "rounds", b.rounds, "rounds; medians want 7 or more")
+	fl.DurationVar(&b.slice, "time", b.slice, "`time` that each tool runs in a round; whole seconds for sysbench")
+	fl.IntSliceVar(&b.clients, "clients", b.clients, "`numbers` of clients")
+	return cmd
+}
+
+// clientBench compares clients. Everything it starts it ends.
+type clientBench struct {
+	build   string
+	rows    int
+	rounds  int
+	slice   time.Duration
+	clients []int
+}
+
+// benchWorkload has the statements that all three clients can send.
+const benchWorkload = `
+name = "clientbench"
+[params]
+rows = 100000
+[[table]]
+name = "sbtest1"
+rows = "$rows"
+create = ["CREATE TABLE sbtest1 (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '') ENGINE={engine}"]
+columns.id = "row"
+columns.k = "uniform(1, $rows)"
+columns.c = "pattern('###########-###########-###########-###########-###########-###########-###########-###########-###########-###########')"
+columns.pad = "pattern('###########-###########-###########-###########-###########')"
+after = ["CREATE INDEX k_1 ON sbtest1 (k)", "ANALYZE TABLE sbtest1"]
+[[step]]
+name = "point"
+group = "point"
+read = true
+sql = "SELECT c FROM sbtest1 WHERE id = :id"
+args.id = "uniform(1, $rows)"
+[[step]]
+name = "range"
+group = "range"
+read = true
+sql = "SELECT c FROM sbtest1 WHERE id BETWEEN :id AND :to"
+args.id = "uniform(1, $rows - 99)"
+args.to = "id + 99"
+[[step]]
+name = "point-text"
+group = "point"
+read = true
+prepared = false
+sql = "SELECT c FROM sbtest1 WHERE id = 500"
+[[step]]
+name = "range-text"
+group = "range"
+read = true
+prepared = false
+sql = "SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599"
+[[step]]
+name = "update-index"
+group = "write"
+sql = "UPDATE sbtest1 SET k = k + 1 WHERE id = :id"
+args.id = "uniform(1, $rows)"
+`
+
+// rival is another tool's way to send the statements of a step.
+type rival struct {
+	step string
+	tool string
+	args func(b *clientBench, socket, db string, clients int, queries int64) []string
+}
+
+func rivals() []rival {
+	sysbench := func(more ...string) func(*clientBench, string, string, int, int64) []string {
+		return func(b *clientBench, socket, db string, clients int, queries int64) []string {
+			limit := fmt.Sprintf("--time=%d", max(1, int(b.slice.Seconds())))
+			args := append([]string{"sysbench"}, more...)
+			args = append(args, "--db-driver=mysql", "--mysql-socket="+socket, "--mysql-user="+server.User, "--mysql-db="+db, "--tables=1",
+				fmt.Sprintf("--table-size=%d", b.rows), fmt.Sprintf("--threads=%d", clients), "--rand-type=uniform", limit)
+			if queries > 0 {
+				args = append(args, fmt.Sprintf("--events=%d", queries))
+			}
+			return append(args, "run")
+		}
+	}
+	slap := func(sql string) func(*clientBench, string, string, int, int64) []string {
+		return func(b *clientBench, socket, db string, clients int, queries int64) []string {
+			return []string{"mysqlslap", "--no-defaults", "--skip-ssl", "--socket=" + socket, "--user=" + server.User, "--create-schema=" + db, "--no-drop",
+				"--query=" + sql, fmt.Sprintf("--concurrency=%d", clients), fmt.Sprintf("--number-of-queries=%d", queries)}
+		}
+	}
+	return []rival{
+		{"point", "sysbench", sysbench("oltp_point_select")},
+		{"range", "sysbench", sysbench("oltp_read_only", "--skip-trx=on", "--point-selects=0", "--simple-ranges=1", "--sum-ranges=0", "--order-ranges=0", "--distinct-ranges=0", "--range-size=100")},
+		{"update-index", "sysbench", sysbench("oltp_update_index")},
+		{"point-text", "mysqlslap", slap("SELECT c FROM sbtest1 WHERE id = 500")},
+		{"range-text", "mysqlslap", slap("SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599")},
+	}
+}
+
+// cost is what one round of one client came to.
+type cost struct {
+	qps    float64
+	client float64 // CPU seconds of the client per query
+	server float64 // CPU seconds of the server per query
+}
+
+func (b *clientBench) run(ctx context.Context, e *env) error {
+	for _, tool := range []string{"sysbench", "mysqlslap"} {
+		if _, err := proc.Output(ctx, proc.Command{Args: []string{tool, "--version"}}); err != nil {
+			return fmt.Errorf("the comparison needs %s: %w", tool, err)
+		}
+	}
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(e.stdout, "Our client against other tools: medians of %d paired rounds, ratios ours/theirs; less is better for CPU, more for QPS.\n\n", b.rounds)
+	fmt.Fprintln(t, "placement\tstep\tclients\tagainst\tour CPU µs/query\ttheirs\tclient CPU\tQPS\tserver CPU\t")
+	for _, p := range []lab.Placement{lab.OneCore, lab.Unpinned} {
+		if err := b.placed(ctx, e, p, t); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+// placed runs all comparisons at one placement of server and clients.
+func (b *clientBench) placed(ctx context.Context, e *env, p lab.Placement, out io.Writer) (err error) {
+	bench, err := b.open(ctx, e, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bench.close()) }()
+	for _, r := range rivals() {
+		for _, n := range b.clients {
+			fmt.Fprintf(e.stderr, "%s, %s, %d clients against %s\n", p, r.step, n, r.tool)
+			ours, theirs, err := bench.compare(ctx, r, n)
+			if err != nil {
+				return fmt.Errorf("%s with %d clients: %w", r.step, n, err)
+			}
+			ratio := func(of func(cost) float64) float64 {
+				var rs []float64
+				for i := range ours {
+					rs = append(rs, of(ours[i])/of(theirs[i]))
+				}
+				return median(rs)
+			}
+			client := func(c cost) float64 { return c.client }
+			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", p, r.step, n, r.tool,
+				1e6*median(apply(ours, client)), 1e6*median(apply(theirs, client)), ratio(client),
+				ratio(func(c cost) float64 { return c.qps }), ratio(func(c cost) float64 { return c.server }))
+		}
+	}
+	return nil
+}
+
+func apply(cs []cost, of func(cost) float64) []float64 {
+	var out []float64
+	for _, c := range cs {
+		out = append(out, of(c))
+	}
+	return out
+}
+
+func median(x []float64) float64 {
+	x = slices.Clone(x)
+	slices.Sort(x)
+	if n := len(x); n%2 == 0 {
+		return (x[n/2-1] + x[n/2]) / 2
+	}
+	return x[len(x)/2]
+}
+
+// bench is a server with data, and our client beside it.
+type bench struct {
+	*clientBench
+	v      lab.Variant
+	cpus   []int // of clients; nil: any
+	server run.Server
+	client *remote
+	guard  *proc.Guard
+	dirs   []string
+	start  map[string]time.Duration // CPU that a tool costs to start
+}
+
+// open starts a server and our client, and loads the table.
+func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *bench, err error) {
+	out := &bench{clientBench: b, start: map[string]time.Duration{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.close())
+		}
+	}()
+	x, err := lab.Experiment{
+		Builds: []string{b.build}, Workloads: []lab.WorkloadUse{{Name: "clientbench", Text: benchWorkload, Params: map[string]string{"rows": strconv.Itoa(b.rows)}}},
+		Configs: []lab.Config{{Name: "bench", Options: []lab.Option{{Name: "innodb_flush_log_at_trx_commit", Value: "2"}, {Name: "innodb_buffer_pool_size", Value: "256M"}}}},
+	}.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.setup(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := filepath.Abs(e.cacheDir)
+	if err != nil {
+		return nil, err
+	}
+	if out.guard, err = proc.NewGuard(filepath.Join(cache, "guard")); err != nil {
+		return nil, err
+	}
+	for _, parent := range []string{filepath.Join(cache, "run"), filepath.Join(cache, "bench")} {
+		if err := os.MkdirAll(parent, 0o700); err != nil {
+			return nil, err
+		}
+		dir, err := os.MkdirTemp(parent, "")
+		if err != nil {
+			return nil, err
+		}
+		out.dirs = append(out.dirs, dir)
+	}
+	servers, cpus, err := placement(p)
+	if err != nil {
+		return nil, err
+	}
+	out.v, out.cpus = x.Variants()[0], cpus
+	if out.client, err = startClient(cpus, 1, out.guard, out.dirs[0]); err != nil {
+		return nil, err
+	}
+	if err := s.bind(ctx, out.client); err != nil {
+		return nil, err
+	}
+	h := &host{builds: s.builds, configs: map[string]lab.Config{"bench": x.Configs[0]}, data: s.dataIDs(), cpus: servers, guard: out.guard, runDir: out.dirs[0]}
+	data := filepath.Join(out.dirs[1], "data")
+	if err := h.Init(ctx, out.v, data); err != nil {
+		return nil, err
+	}
+	if out.server, err = h.Start(ctx, out.v, data); err != nil {
+		return nil, err
+	}
+	return out, out.client.Load(ctx, out.v, out.server.Socket(), func(int64, int64) {})
+}
+
+func (b *bench) close() error {
+	var errs []error
+	if b.server != nil {
+		b.server.Kill()
+	}
+	if b.client != nil {
+		b.client.Stop()
+	}
+	if b.guard != nil {
+		errs = append(errs, b.guard.Close())
+	}
+	for _, dir := range b.dirs {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// compare runs our client and a rival in turn.
+func (b *bench) compare(ctx context.Context, r rival, clients int) (ours, theirs []cost, err error) {
+	level := lab.Level{Step: lab.Step{Workload: "clientbench", Name: r.step}, Clients: clients}
+	sess, err := b.client.Open(ctx, b.v, b.server.Socket(), run.Work{Level: level, Seed: 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer sess.Close()
+	qps := 1000.0
+	for round := range b.rounds + 1 {
+		mine, err := b.ours(ctx, sess, round)
+		if err != nil {
+			return nil, nil, err
+		}
+		qps = mine.qps
+		other, err := b.theirs(ctx, r, clients, int64(qps*b.slice.Seconds()))
+		if err != nil {
+			return nil, nil, err
+		}
+		if round > 0 { // the first warms up
+			ours, theirs = append(ours, mine), append(theirs, other)
+		}
+	}
+	return ours, theirs, nil
+}
+
+func (b *bench) ours(ctx context.Context, sess run.Session, seq int) (cost, error) {
+	var before time.Duration
+	var failed error
+	out, err := sess.Slice(ctx, run.Spec{Seq: seq, Discard: 20 * time.Millisecond, Duration: b.slice}, func() {
+		before, failed = proc.CPUTime(b.server.PID())
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return cost{}, err
+	}
+	after, err := proc.CPUTime(b.server.PID())
+	if err != nil {
+		return cost{}, err
+	}
+	ops := float64(out.Ops)
+	return cost{qps: ops / out.Wall, client: (out.ClientUser + out.ClientSys) / ops, server: (after - before).Seconds() / ops}, nil
+}
+
+// theirs runs another tool once for about the bench's time, or for a number of queries
+// where it knows no time.
+func (b *bench) theirs(ctx context.Context, r rival, clients int, queries int64) (cost, error) {
+	db := schema("clientbench")
+	if _, ok := b.start[r.tool+strconv.Itoa(clients)]; !ok {
+		_, _, cpu, err := b.tool(ctx, r.args(b.clientBench, b.server.Socket(), db, clients, int64(clients)))
+		if err != nil {
+			return cost{}, err
+		}
+		b.start[r.tool+strconv.Itoa(clients)] = cpu
+	}
+	asked := int64(0)
+	if r.tool == "mysqlslap" {
+		asked = queries / int64(clients) * int64(clients)
+	}
+	before, err := proc.CPUTime(b.server.PID())
+	if err != nil {
+		return cost{}, err
+	}
+	text, wall, cpu, err := b.tool(ctx, r.args(b.clientBench, b.server.Socket(), db, clients, asked))
+	if err != nil {
+		return cost{}, err
+	}
+	after, err := proc.CPUTime(b.server.PID())
+	if err != nil {
+		return cost{}, err
+	}
+	ops := float64(asked)
+	if r.tool == "sysbench" {
+		m := regexp.MustCompile(`queries: +(\d+)`).FindSubmatch(text)
+		t := regexp.MustCompile(`total time: +([0-9.]+)s`).FindSubmatch(text)
+		if m == nil || t == nil {
+			return cost{}, fmt.Errorf("sysbench printed no number of queries:\n%s", text)
+		}
+		ops, _ = strconv.ParseFloat(string(m[1]), 64)
+		wall, _ = strconv.ParseFloat(string(t[1]), 64)
+	} else if m := regexp.MustCompile(`Average number of seconds to run all queries: ([0-9.]+)`).FindSubmatch(text); m != nil {
+		wall, _ = strconv.ParseFloat(string(m[1]), 64)
+	}
+	cpu -= b.start[r.tool+strconv.Itoa(clients)]
+	return cost{qps: ops / wall, client: cpu.Seconds() / ops, server: (after - before).Seconds() / ops}, nil
+}
+
+// tool runs another tool to its end.
+func (b *bench) tool(ctx context.Context, args []string) (text []byte, wall float64, cpu time.Duration, err error) {
+	var out bytes.Buffer
+	began := time.Now()
+	p, err := proc.Start(proc.Spec{Args: args, Stdout: &out, CPUs: b.cpus, Guard: b.guard})
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if err := p.Wait(ctx); err != nil {
+		p.Kill()
+		return nil, 0, 0, err
+	}
+	return out.Bytes(), time.Since(began).Seconds(), p.CPU(), p.Err()
+}
