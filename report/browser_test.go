@@ -150,14 +150,18 @@ func (b *tab) clean() {
 	}
 }
 
-// view sets the window and the preferred colours.
+// view sets the window and the preferred colours: light, dark, or paper.
 func (b *tab) view(width, height int64, scheme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, height))
 	ctx, cancel := b.timed()
 	defer cancel()
+	media := "screen"
+	if scheme == "paper" {
+		media, scheme = "print", "light"
+	}
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 	if err != nil {
 		b.t.Fatalf("browser: prefer %s: %v", scheme, err)
@@ -212,6 +216,12 @@ func testPage(t *testing.T, browser context.Context) {
 	b.shot("dark-levels-head", "levels-head")
 	b.view(390, 844, "dark")
 	b.shot("phone-dark-top", "main")
+	b.view(1047, 718, "paper") // A4 landscape at 96 dots per inch, less its margins
+	if w := eval[int](b, "document.documentElement.scrollWidth"); w > 1047 {
+		t.Errorf("on paper the page is %d pixels wide, want 1047", w)
+	}
+	b.shot("paper-top", "main")
+	b.shot("paper-levels-head", "levels-head")
 	b.clean()
 }
 
