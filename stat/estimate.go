@@ -21,6 +21,9 @@ type Estimate struct {
 // computed from logarithms of different numbers.
 const tie = 1e-12
 
+// tied reports whether values around a mean are all the same.
+func tied(d []float64, mean float64) bool { return slices.Max(d)-slices.Min(d) <= tie*math.Abs(mean) }
+
 // Moderate estimates from differences d under a prior:
 //
 //	SD² = (d0·s0² + (n−1)·s²) / (d0+n−1)
@@ -38,7 +41,7 @@ func (p Prior) Moderate(d []float64) Estimate {
 	e.Mean = d[0]
 	if len(d) > 1 {
 		e.Mean, v = stat.MeanVariance(d, nil)
-		if slices.Max(d)-slices.Min(d) <= tie*math.Abs(e.Mean) {
+		if tied(d, e.Mean) {
 			e.Ties, v = true, 0
 		}
 	}

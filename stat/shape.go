@@ -18,7 +18,7 @@ func Zero(x []float64) (mean, p float64) {
 		return math.NaN(), math.NaN()
 	}
 	mean, sd := stat.MeanStdDev(x, nil)
-	if sd <= tie*math.Abs(mean) {
+	if tied(x, mean) {
 		return mean, math.NaN()
 	}
 	return mean, tTail(mean/(sd/math.Sqrt(float64(len(x)))), float64(len(x)-1))
@@ -28,7 +28,7 @@ func Zero(x []float64) (mean, p float64) {
 // p is 1 where nothing can be said.
 func Trend(x []float64) (slope, p float64) {
 	n := float64(len(x))
-	if n < 3 {
+	if n < 3 || tied(x, x[0]) {
 		return 0, 1
 	}
 	at := make([]float64, len(x))
@@ -54,14 +54,10 @@ func Trend(x []float64) (slope, p float64) {
 func Shift(x []float64) (at int, size, p float64) {
 	const least = 3
 	n := len(x)
-	if n < 2*least {
+	if n < 2*least || tied(x, x[0]) {
 		return 0, 0, 1
 	}
-	var sum, square float64
-	for _, v := range x {
-		sum += v
-		square += v * v
-	}
+	x, sum, square := centred(x)
 	best, left := 0.0, 0.0
 	for i, v := range x[:n-least] {
 		left += v
@@ -87,7 +83,7 @@ func Shift(x []float64) (at int, size, p float64) {
 // p is 1 where nothing can be said.
 func Outlier(x []float64) (at int, size, p float64) {
 	n := float64(len(x))
-	if n < 4 {
+	if n < 4 || tied(x, x[0]) {
 		return 0, 0, 1
 	}
 	mean, sd := stat.MeanStdDev(x, nil)
@@ -95,9 +91,6 @@ func Outlier(x []float64) (at int, size, p float64) {
 		if math.Abs(v-mean) > math.Abs(x[at]-mean) {
 			at = i
 		}
-	}
-	if sd == 0 {
-		return at, 0, 1
 	}
 	// The farthest of n deviates by g standard deviations: with the value itself left out
 	// of them, that is Student's t with n−2 degrees of freedom.
@@ -111,15 +104,11 @@ func Outlier(x []float64) (at int, size, p float64) {
 // the values, and two, at least; from fewer than ten values nothing is said.
 func Modes(x []float64) (low, high, share float64, two bool) {
 	n := len(x)
-	if n < 10 {
+	if n < 10 || tied(x, x[0]) {
 		return 0, 0, 0, false
 	}
-	sorted := slices.Sorted(slices.Values(x))
-	var sum, square float64
-	for _, v := range sorted {
-		sum += v
-		square += v * v
-	}
+	mean := stat.Mean(x, nil)
+	sorted, sum, square := centred(slices.Sorted(slices.Values(x)))
 	all := square - sum*sum/float64(n)
 	// Splitting a normal sample in the middle leaves 1−2/π of its squares; a thousandth of
 	// samples of 10 to 80 fall under this line, by simulation.
@@ -135,10 +124,22 @@ func Modes(x []float64) (low, high, share float64, two bool) {
 		within := square - lower*lower/k - (sum-lower)*(sum-lower)/rest
 		if within < least*all {
 			least = within / all
-			low, high, share, two = lower/k, (sum-lower)/rest, k/float64(n), true
+			low, high, share, two = mean+lower/k, mean+(sum-lower)/rest, k/float64(n), true
 		}
 	}
 	return low, high, share, two
+}
+
+// centred returns values less their mean, with their sum and that of their squares.
+func centred(x []float64) (out []float64, sum, square float64) {
+	mean := stat.Mean(x, nil)
+	out = make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v - mean
+		sum += out[i]
+		square += out[i] * out[i]
+	}
+	return out, sum, square
 }
 
 // Same returns the p-value of a chi-square test of whether something happens in the same
