@@ -80,7 +80,7 @@ func (j *judge) light(c *lab.Comparison, p *pair, red bool) {
 	if c.Metric == lab.QPS {
 		if note := j.clientBound(p); note != "" {
 			c.Notes = append(c.Notes, note+": the ratio is a lower bound, and never red")
-			c.Held, red = red, false
+			c.Bound, c.Held, red = true, red, false
 		}
 	}
 	c.Red = red

@@ -104,7 +104,7 @@ func slice(block int, v lab.Variant, l lab.Level, seq, position int, ln float64)
 		},
 		Position: position, Start: time.Unix(int64(position), 0), Wall: wall, Ops: ops,
 		Usage: lab.Usage{
-			ServerUser: 0.6 * wall, ServerSystem: 0.1 * wall, ServerRunq: 0.01, ClientUser: 0.1, ClientSystem: 0.1,
+			ServerUser: 0.6 * wall, ServerSystem: 0.1 * wall, ServerRunq: 0.01 * wall, ClientUser: 0.1 * wall, ClientSystem: 0.05 * wall,
 			CtxVoluntary: 2 * ops, ReadBytes: 0, WriteBytes: 4096,
 		},
 	}

@@ -34,7 +34,7 @@ func (j *judge) twins(cs []lab.Comparison) *lab.AA {
 		}
 		a.Tests++
 		shortest = min(shortest, len(c.Blocks))
-		if c.Verdict == lab.Regressed || c.Verdict == lab.Improved {
+		if called(c) {
 			a.Alarms++
 		}
 	}

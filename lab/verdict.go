@@ -40,7 +40,8 @@ type Comparison struct {
 	Done    bool     `json:"done"`            // no further block will be run for it
 	Real    bool     `json:"real"`            // equivalent, and yet the interval excludes zero: small but real
 	Red     bool     `json:"red,omitempty"`   // regressed or improved at the level of the whole report, see Lamps
-	Held    bool     `json:"held,omitempty"`  // would be red, but for a doubt that is the last of Notes
+	Bound   bool     `json:"bound,omitempty"` // the client decides how much is done: the ratio is a lower bound, and never red
+	Held    bool     `json:"held,omitempty"`  // would be red, but for a doubt that Notes tell
 	Notes   []string `json:"notes,omitempty"` // doubts about this comparison
 }
 
