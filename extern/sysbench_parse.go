@@ -32,7 +32,7 @@ func (s Sysbench) Parse(o Output) (SysbenchRun, error) {
 		r.Invalid = fmt.Sprintf("sysbench ran %d threads, asked for were %d", r.Threads, s.Threads)
 	case s.Time == 0 && s.Events > 0 && got.Events < s.Events:
 		r.Invalid = fmt.Sprintf("sysbench ended after %d events of %d", got.Events, s.Events)
-	case s.Time > 0 && s.Events == 0 && got.Wall < s.Time.Seconds()-1 && len(r.Checkpoint) == 0:
+	case s.Time > 0 && s.Events == 0 && got.Wall < s.Time.Seconds()-1 && len(r.Checkpoints) == 0:
 		r.Invalid = fmt.Sprintf("sysbench ended after %.4g s of %g", got.Wall, s.Time.Seconds())
 	}
 	return r, err
@@ -350,7 +350,7 @@ func (p *sysbenchParser) finish() {
 		r.Codes = append(r.Codes, lab.ErrorCount{Code: code, Count: n})
 	}
 	slices.SortFunc(r.Codes, func(a, b lab.ErrorCount) int { return a.Code - b.Code })
-	p.dropped.warn(&r.Warnings, "%d lines have a number below zero or of 2^63 and more, an underflow; it was dropped; the first: %s")
+	p.dropped.warn(&r.Warnings, "%d numbers are below zero or 2^63 and more, from an underflow; they were dropped; the first in: %s")
 	p.ceilings.warn(&r.Warnings, "%d percentiles are at the ceiling of sysbench's histogram: they are 100 s or more; the first: %s")
 	p.warnings.warn(&r.Warnings, "%d warnings by sysbench, the first: %s")
 	if p.intervals > len(r.Intervals) {

@@ -12,20 +12,20 @@ import (
 // SysbenchRun is an output of sysbench's run command. A negative number means that the
 // output does not say; times are in seconds, rates per second.
 type SysbenchRun struct {
-	Version    Version
-	Threads    int     // asked for; 0: not said
-	Rate       float64 // asked for, of an open loop; 0: closed
-	Warmup     float64 // seconds before what was measured
-	Intervals  []Interval
-	Histogram  []Bucket
-	Summary    *Summary         // nil: there is none, as when the run broke off
-	Checkpoint []Summary        // summaries in mid-run, each of the time since the one before
-	Errors     []string         // what ended the run: fatal errors, as printed
-	Codes      []lab.ErrorCount // of the errors that ended it, by code, ascending
-	Notes      []string         // lines that nobody understood, the first of them
-	MoreNotes  int              // further such lines
-	Warnings   []string         // doubts
-	Invalid    string           // why the figures must not be used; empty: they may
+	Version     Version
+	Threads     int     // asked for; 0: not said
+	Rate        float64 // asked for, of an open loop; 0: closed
+	Warmup      float64 // seconds before what was measured
+	Intervals   []Interval
+	Histogram   []Bucket
+	Summary     *Summary         // nil: there is none, as when the run broke off
+	Checkpoints []Summary        // summaries in mid-run, each of the time since the one before
+	Errors      []string         // what ended the run: fatal errors, as printed
+	Codes       []lab.ErrorCount // of the errors that ended it, by code, ascending
+	Notes       []string         // lines that nobody understood, the first of them
+	MoreNotes   int              // further such lines
+	Warnings    []string         // doubts
+	Invalid     string           // why the figures must not be used; empty: they may
 }
 
 // Interval is an interval line: rates since the line before.

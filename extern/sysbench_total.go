@@ -45,8 +45,8 @@ func (p *sysbenchParser) endSummary() {
 		if p.finals++; p.finals == 1 {
 			p.run.Summary = s
 		}
-	} else if len(p.run.Checkpoint) < maxRows {
-		p.run.Checkpoint = append(p.run.Checkpoint, *s)
+	} else if len(p.run.Checkpoints) < maxRows {
+		p.run.Checkpoints = append(p.run.Checkpoints, *s)
 	}
 	p.mid = false
 }
@@ -93,7 +93,7 @@ func (p *sysbenchParser) counts(label, value, rate, line string) bool {
 		printed(&s.Printed.Reconnects)
 	case "total number of events":
 		n = &s.Events
-	case "events/s (eps)", "events per second":
+	case "events/s (eps)":
 		if s.Printed.Events < 0 {
 			s.Printed.Events = p.value(value, line)
 		}
