@@ -13,7 +13,11 @@ type Placement string
 const (
 	Unpinned Placement = "unpinned" // left to the kernel
 	OneCore  Placement = "one-core" // server and client on the same single core
-	Split    Placement = "split"    // server on one core, client on another
+	Split    Placement = "split"    // servers on one half of the cores, client on the other
+	// CoLocated pins each connection's server thread to the core of the client's loop that
+	// drives it. It takes wake-ups across cores out, and changes how the server is
+	// scheduled: what it gains is the scheduler's, not the server's.
+	CoLocated Placement = "co-located"
 )
 
 // How a plan decides, and when a difference has had blocks enough.
@@ -125,9 +129,9 @@ func (p Plan) Check() error {
 		return fmt.Errorf("plan: stop = %q is none of red, amber", p.Stop)
 	}
 	switch p.Placement {
-	case Unpinned, OneCore, Split:
+	case Unpinned, OneCore, Split, CoLocated:
 	default:
-		return fmt.Errorf("plan: placement = %q is none of unpinned, one-core, split", p.Placement)
+		return fmt.Errorf("plan: placement = %q is none of unpinned, one-core, split, co-located", p.Placement)
 	}
 	switch p.Freeze {
 	case "auto", "cgroup", "stop", "off":

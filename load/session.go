@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"backslide/lab"
+	"backslide/proc"
 )
 
 // Work says which operations a session executes.
@@ -26,6 +30,10 @@ type Options struct {
 	// its own at once. 0: one for each CPU that the process may use if that is a single
 	// one, else one for each connection.
 	Loops int
+	// ServerThread, if set, co-locates: it returns the server's thread that serves a
+	// connection, and each is pinned to the CPU of the loop that drives the connection,
+	// one loop for each CPU, until Close. It changes how the server is scheduled.
+	ServerThread func(Conn) (tid int, err error)
 	// Spin is busy time that is added to every operation, as if its last statement had
 	// taken so much longer: a slowdown of known size, to try verdicts on.
 	Spin time.Duration
@@ -37,7 +45,8 @@ type Session struct {
 	st      *step
 	work    Work
 	clients []*client
-	bell    bell // wakes the workers when a slice is to stop
+	pinned  []pinned // server threads, while co-located
+	bell    bell     // wakes the workers when a slice is to stop
 	sides   []Conn
 	workers []*worker
 	wg      sync.WaitGroup
@@ -245,6 +254,14 @@ func (s *Session) start(o Options) error {
 			loops = 1
 		}
 	}
+	var cpus []int
+	if o.ServerThread != nil {
+		var err error
+		if cpus, err = proc.Affinity(os.Getpid()); err != nil {
+			return err
+		}
+		loops = len(cpus)
+	}
 	loops = min(loops, len(s.clients))
 	var err error
 	if s.bell, err = newBell(); err != nil {
@@ -262,10 +279,41 @@ func (s *Session) start(o Options) error {
 		if err := w.init(); err != nil {
 			return err
 		}
+		if o.ServerThread != nil {
+			w.cpu = cpus[i : i+1]
+			if err := s.coLocate(w, o.ServerThread); err != nil {
+				return err
+			}
+		}
 		s.workers = append(s.workers, w)
 		s.wg.Go(w.work)
 	}
 	return nil
+}
+
+// coLocate pins the server threads of a worker's connections to the worker's CPU.
+func (s *Session) coLocate(w *worker, thread func(Conn) (int, error)) error {
+	for _, c := range w.clients {
+		tid, err := thread(c.conn)
+		if err != nil {
+			return fmt.Errorf("find the server's thread of client %d: %w", c.n, err)
+		}
+		cpus, err := proc.Affinity(tid)
+		if err == nil {
+			err = proc.PinThread(tid, w.cpu)
+		}
+		if err != nil {
+			return fmt.Errorf("co-locate the server's thread %d of client %d: %w", tid, c.n, err)
+		}
+		s.pinned = append(s.pinned, pinned{tid, cpus})
+	}
+	return nil
+}
+
+// pinned is a server thread with the CPUs that it had.
+type pinned struct {
+	tid  int
+	cpus []int
 }
 
 // Close ends the side sessions' statements and closes all connections.
@@ -291,6 +339,13 @@ func (s *Session) Close() error {
 		c.Close()
 	}
 	s.sides = nil
+	for _, p := range s.pinned {
+		// The server keeps threads for later connections. One that has ended needs nothing.
+		if err := proc.PinThread(p.tid, p.cpus); err != nil && !errors.Is(err, unix.ESRCH) {
+			errs = append(errs, err)
+		}
+	}
+	s.pinned = nil
 	for _, c := range s.clients {
 		if c != nil {
 			c.conn.Close()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"backslide/lab"
+	"backslide/proc"
 )
 
 // patience is how long a worker waits at most for the kernel to take more of a long
@@ -27,6 +28,7 @@ type worker struct {
 	poller  *poller
 	in      chan *slice
 	spin    int64 // nanoseconds added to each transaction
+	cpu     []int // the only one it runs on; nil: any
 	paced   bool  // some client's operations are due at times
 
 	hist    Histogram // of transactions that ended in the measured interval
@@ -77,6 +79,10 @@ func (w *worker) init() error {
 // work runs slices until there are no more. Between slices it sleeps.
 func (w *worker) work() {
 	lockThread()
+	if w.cpu != nil {
+		// Were it to fail, the worker would run elsewhere: slower, not wrong.
+		_ = proc.PinThread(0, w.cpu)
+	}
 	for sl := range w.in {
 		sl.ready.Done()
 		<-sl.begin

@@ -54,14 +54,16 @@ func SetAffinity(pid int, cpus []int) error {
 		if err != nil {
 			continue
 		}
-		if err := setAffinity(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := PinThread(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) {
 			return err
 		}
 	}
 	return nil
 }
 
-func setAffinity(tid int, cpus []int) error {
+// PinThread lets one thread run on the given CPUs only; 0 is the calling thread, which
+// has to be locked.
+func PinThread(tid int, cpus []int) error {
 	var set unix.CPUSet
 	for _, c := range cpus {
 		set.Set(c)

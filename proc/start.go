@@ -162,7 +162,7 @@ func (p *Process) live(cmd *exec.Cmd, cpus []int) {
 	defer close(p.done)
 	defer p.awaitGroup()
 	if len(cpus) > 0 {
-		if err := setAffinity(0, cpus); err != nil {
+		if err := PinThread(0, cpus); err != nil {
 			p.ready <- err
 			return
 		}

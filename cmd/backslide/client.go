@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -205,7 +206,11 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (notes []
 			notes = append(notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
 		}
 	}
-	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, load.Options{Spin: q.Spin})
+	o := load.Options{Spin: q.Spin}
+	if q.Near {
+		o.ServerThread = func(c load.Conn) (int, error) { return serverThread(c, p.Target.Family) }
+	}
+	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, o)
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +218,26 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (notes []
 	defer g.mu.Unlock()
 	g.sessions[id] = s
 	return notes, nil
+}
+
+// serverThread asks a server which of its threads serves a connection.
+func serverThread(c load.Conn, f lab.Family) (int, error) {
+	w, ok := c.(*wire.Conn)
+	if !ok {
+		return 0, fmt.Errorf("a connection of type %T cannot be asked", c)
+	}
+	sql := "SELECT thread_os_id FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID()"
+	if f == lab.MariaDB {
+		sql = "SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()"
+	}
+	_, rows, err := w.Rows(sql)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		return 0, fmt.Errorf("%s: %d rows; on MySQL the Performance Schema has to be on", sql, len(rows))
+	}
+	return strconv.Atoi(rows[0][0])
 }
 
 func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outcome, error) {

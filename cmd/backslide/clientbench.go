@@ -148,12 +148,17 @@ func (b *clientBench) run(ctx context.Context, e *env) error {
 	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(e.stdout, "Our client against other tools: medians of %d paired rounds, ratios ours/theirs; less is better for CPU, more for QPS.\n\n", b.rounds)
 	fmt.Fprintln(t, "placement\tstep\tclients\tagainst\tour CPU µs/query\ttheirs\tclient CPU\tQPS\tserver CPU\t")
-	for _, p := range []lab.Placement{lab.OneCore, lab.Unpinned} {
+	for _, p := range []lab.Placement{lab.OneCore, lab.Unpinned, lab.CoLocated} {
 		if err := b.placed(ctx, e, p, t); err != nil {
 			return err
 		}
 	}
-	return t.Flush()
+	fmt.Fprintln(t, "\t\t\t\t\t\t\t\t\t")
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(e.stdout, "co-located: our server threads run beside their clients, the other tool's run unpinned. What that gains is the scheduler's, not the client's.")
+	return err
 }
 
 // placed runs all comparisons at one placement of server and clients.
@@ -259,6 +264,7 @@ func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *ben
 	if out.client, err = startClient(cpus, 1, out.guard, out.dirs[0]); err != nil {
 		return nil, err
 	}
+	out.client.near = p == lab.CoLocated
 	if err := s.bind(ctx, out.client); err != nil {
 		return nil, err
 	}

@@ -47,9 +47,9 @@ func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as 5%")
 	fl.StringVar(&f.query.query, "query", f.query.query, "`SQL` of a workload that is this one statement, as text")
 	fl.StringVar(&f.query.schema, "schema", f.query.schema, "`file` of statements to run before --query")
-	fl.StringVar(&f.placement, "placement", f.placement, "CPUs: unpinned, one-core or split")
+	fl.StringVar(&f.placement, "placement", f.placement, "CPUs: unpinned, one-core, split or co-located")
 	for name, values := range map[string][]string{
-		"placement": {string(lab.Unpinned), string(lab.OneCore), string(lab.Split)},
+		"placement": {string(lab.Unpinned), string(lab.OneCore), string(lab.Split), string(lab.CoLocated)},
 		"engine":    {"innodb", "myisam", "aria", "memory", "myrocks"},
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {

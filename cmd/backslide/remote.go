@@ -19,6 +19,7 @@ import (
 type remote struct {
 	p    *proc.Process
 	seed uint64 // of the data that Load makes
+	near bool   // server threads are pinned beside their clients
 
 	mu      sync.Mutex // guards the fields below, and writing
 	in      io.Writer
@@ -167,7 +168,7 @@ func (r *remote) Load(ctx context.Context, v lab.Variant, socket string, progres
 // Open is run.Client's.
 func (r *remote) Open(ctx context.Context, v lab.Variant, socket string, w run.Work) (run.Session, error) {
 	var notes []string
-	q := request{Open: &openRequest{Variant: v, Socket: socket, Level: w.Level, Seed: w.Seed, Block: w.Block, Spin: w.Spin}}
+	q := request{Open: &openRequest{Variant: v, Socket: socket, Level: w.Level, Seed: w.Seed, Block: w.Block, Spin: w.Spin, Near: r.near}}
 	id, err := r.ask(ctx, q, func(rep reply) { notes = rep.Notes })
 	if err != nil {
 		return nil, err

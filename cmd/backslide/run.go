@@ -220,6 +220,7 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 	if w.client, err = startClient(client, s.Plan.Seed, w.guard, w.runDir); err != nil {
 		return nil, err
 	}
+	w.client.near = s.Plan.Placement == lab.CoLocated
 	if err := s.bind(ctx, w.client); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,7 @@ type openRequest struct {
 	Socket  string        `json:"socket"`
 	Level   lab.Level     `json:"level"`
 	Seed    uint64        `json:"seed"`
+	Near    bool          `json:"near,omitempty"` // co-locate: pin each server thread beside its client
 	Block   int           `json:"block"`
 	Spin    time.Duration `json:"spin_ns,omitempty"`
 }
