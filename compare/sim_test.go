@@ -15,6 +15,7 @@ type sim struct {
 
 	theta   float64 // of every candidate: true ln(candidate/base)
 	restart float64 // standard deviation of a restart's effect, per variant and block
+	shared  float64 // share of its variance that all levels of a block have in common
 	noise   float64 // standard deviation of a slice
 	drift   float64 // of ln per position within a block: how the host changes
 	blocked bool    // all slices of one side, then all of the other, instead of mirrored groups
@@ -51,10 +52,16 @@ func (s sim) measure() []lab.Slice {
 	var out []lab.Slice
 	for b := range s.blocks {
 		effect := make([]float64, len(run.Variants))
+		common := make([]float64, len(run.Variants))
+		if s.shared > 0 {
+			for v := range common {
+				common[v] = rng.NormFloat64()
+			}
+		}
 		position := 0
 		for l, level := range run.Levels {
 			for v := range effect {
-				effect[v] = s.restart * rng.NormFloat64()
+				effect[v] = s.restart * (math.Sqrt(s.shared)*common[v] + math.Sqrt(1-s.shared)*rng.NormFloat64())
 				if v > 0 {
 					effect[v] += s.theta
 				}

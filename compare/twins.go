@@ -14,12 +14,14 @@ const (
 	distrust = 0.001
 	// uniformFrom is the number of p-values from which on their distribution is looked at.
 	uniformFrom = 8
+	// exchanges is how often names are exchanged: just enough to go as low as distrust.
+	exchanges = 999
 )
 
 // twins counts the alarms between the base and its copies; nil without any. All of them
 // come from one pair of servers per block, so where a restart sets all steps back at once
-// they are not as independent as chance is taken to be; reds are then held too easily
-// rather than not easily enough.
+// they come together: the count is then held to be odd too easily rather than not easily
+// enough. How even the p-values are is held against exchanged names, which allows for it.
 func (j *judge) twins(cs []lab.Comparison) *lab.AA {
 	var a lab.AA
 	seen := false
@@ -44,24 +46,21 @@ func (j *judge) twins(cs []lab.Comparison) *lab.AA {
 	a.Expected = j.plan.Alpha * float64(a.Tests)
 	a.P = stat.AtLeast(a.Alarms, a.Tests, j.plan.Alpha)
 	a.Uniform = 1
-	if p := j.fixedP(cs, shortest); len(p) >= uniformFrom {
-		a.Values, a.Uniform = len(p), stat.Uniform(p)
+	if d := j.equally(cs, shortest); len(d) >= uniformFrom {
+		a.Values, a.Uniform = len(d), stat.Exchangeable(d, exchanges, j.plan.Seed)
 	}
-	a.Held = a.P < distrust || a.Uniform < distrust
+	a.Held = a.P < distrust || a.Uniform <= distrust
 	a.Text = words(a)
 	return &a
 }
 
-// fixedP returns the p-values of Student's t of the copies' comparisons after n blocks, a
-// number that all of them have: unlike those of tests that stop, they are uniform.
-func (j *judge) fixedP(cs []lab.Comparison, n int) []float64 {
-	var out []float64
+// equally returns the copies' differences in the first n blocks, a number that all of
+// them have: the p-values of tests that do not stop are uniform.
+func (j *judge) equally(cs []lab.Comparison, n int) [][]float64 {
+	var out [][]float64
 	for _, c := range cs {
-		if !j.monitor(c.Candidate) || c.Metric != lab.QPS || len(c.Blocks) < n {
-			continue
-		}
-		if _, p := stat.Zero(values(c.Blocks[:n])); !math.IsNaN(p) {
-			out = append(out, p)
+		if j.monitor(c.Candidate) && c.Metric == lab.QPS && len(c.Blocks) >= n {
+			out = append(out, values(c.Blocks[:n]))
 		}
 	}
 	return out

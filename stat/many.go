@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -24,19 +25,15 @@ func AtLeast(k, m int, alpha float64) float64 {
 	return distuv.Beta{Alpha: float64(k), Beta: float64(m-k) + 1}.CDF(alpha)
 }
 
-// Uniform returns the probability that p-values of tests of nothing are as far from
-// uniform as these or farther: the Kolmogorov-Smirnov test, with Stephens' (1970)
+// Uniform returns the probability that p-values of independent tests of nothing are as far
+// from uniform as these or farther: the Kolmogorov-Smirnov test, with Stephens' (1970)
 // correction for few values. It does not change p.
 func Uniform(p []float64) float64 {
 	n := float64(len(p))
 	if n == 0 {
 		return 1
 	}
-	sorted := slices.Sorted(slices.Values(p))
-	d := 0.0
-	for i, v := range sorted {
-		d = max(d, v-float64(i)/n, float64(i+1)/n-v)
-	}
+	d := farthest(slices.Sorted(slices.Values(p)))
 	x := d * (math.Sqrt(n) + 0.12 + 0.11/math.Sqrt(n))
 	if x < 0.2 {
 		return 1
@@ -47,6 +44,85 @@ func Uniform(p []float64) float64 {
 		sign = -sign
 	}
 	return min(1, max(0, 2*sum))
+}
+
+// farthest returns how far sorted p-values are from uniform at most.
+func farthest(sorted []float64) float64 {
+	n := float64(len(sorted))
+	d := 0.0
+	for i, v := range sorted {
+		d = max(d, v-float64(i)/n, float64(i+1)/n-v)
+	}
+	return d
+}
+
+// Exchangeable returns the probability that the p-values of t-tests of series of equal
+// length, one value per block, are as far from uniform as these are, or farther, if in
+// every block the two sides only differ in their names: names are exchanged in whole
+// blocks at random, draws times, so that what all series of a block have in common is so
+// in every draw. It is 1 for fewer than two series. n blocks cannot give less than 2^(1−n).
+func Exchangeable(series [][]float64, draws int, seed uint64) float64 {
+	if len(series) < 2 || len(series[0]) < 2 {
+		return 1
+	}
+	n := len(series[0])
+	square := make([]float64, len(series))
+	for i, x := range series {
+		for _, v := range x {
+			square[i] += v * v
+		}
+	}
+	table := newTails(float64(n - 1))
+	p, sign := make([]float64, len(series)), make([]float64, n)
+	distance := func() float64 {
+		for i, x := range series {
+			sum := 0.0
+			for b, v := range x {
+				sum += sign[b] * v
+			}
+			p[i] = 1
+			if square[i] > 0 {
+				p[i] = table.at(sum * sum / (float64(n) * square[i]))
+			}
+		}
+		slices.Sort(p)
+		return farthest(p)
+	}
+	for b := range sign {
+		sign[b] = 1
+	}
+	observed := distance()
+	r := rand.New(rand.NewPCG(seed, 0))
+	beyond := 1
+	for range draws {
+		for b := range sign {
+			sign[b] = float64(2*r.IntN(2) - 1)
+		}
+		if distance() >= observed*(1-rounding) {
+			beyond++
+		}
+	}
+	return float64(beyond) / float64(draws+1)
+}
+
+// tails holds two-sided p-values of Student's t by w = t²/(ν+t²), the share of a series'
+// squares that its mean makes up.
+type tails []float64
+
+func newTails(df float64) tails {
+	const steps = 512
+	t := make(tails, steps+1)
+	for i := range steps {
+		r := float64(i) / steps // √w, in which p is nearly straight where it is not small
+		t[i] = tTail(math.Sqrt(df*r*r/(1-r*r)), df)
+	}
+	return t
+}
+
+func (t tails) at(w float64) float64 {
+	x := math.Sqrt(min(1, max(0, w))) * float64(len(t)-1)
+	i := min(int(x), len(t)-2)
+	return t[i] + (x-float64(i))*(t[i+1]-t[i])
 }
 
 // Holm returns p-values adjusted so that calling all those at or under alpha makes even

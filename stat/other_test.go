@@ -257,3 +257,44 @@ func TestOpenRule(t *testing.T) {
 		t.Errorf("a planned rule calls after its end at %g", c)
 	}
 }
+
+// Series of nothing that have much of each block in common are not odd more often than it
+// says, where the Kolmogorov-Smirnov test takes them to be; a common bias is.
+func TestExchangeable(t *testing.T) {
+	runs, odd, naive, biased := 100, 0, 0, 0
+	rng := rand.New(rand.NewPCG(9, 1))
+	for range runs {
+		series := make([][]float64, 20)
+		var p []float64
+		common := make([]float64, 12)
+		for b := range common {
+			common[b] = rng.NormFloat64()
+		}
+		shifted := make([][]float64, len(series))
+		for i := range series {
+			for b := range common {
+				x := 0.7*common[b] + 0.7*rng.NormFloat64()
+				series[i] = append(series[i], x)
+				shifted[i] = append(shifted[i], x+1.5)
+			}
+			_, q := Zero(series[i])
+			p = append(p, q)
+		}
+		if Exchangeable(series, 99, 1) <= 0.05 {
+			odd++
+		}
+		if Uniform(p) <= 0.05 {
+			naive++
+		}
+		if Exchangeable(shifted, 99, 1) <= 0.05 {
+			biased++
+		}
+	}
+	t.Logf("of %d at 5 %%: odd %d, by Kolmogorov-Smirnov %d; with a bias %d", runs, odd, naive, biased)
+	if odd > 14 || naive < 20 || biased < 95 {
+		t.Errorf("of %d at 5 %%: odd %d, by Kolmogorov-Smirnov %d; with a bias %d", runs, odd, naive, biased)
+	}
+	if p := Exchangeable([][]float64{{1, 2}}, 99, 1); p != 1 {
+		t.Errorf("one series: %g", p)
+	}
+}
