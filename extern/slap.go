@@ -39,8 +39,8 @@ type Slap struct {
 }
 
 // Connections returns how many connections the server must allow: one for each client and
-// mysqlslap's own. With fewer it says nothing: clients that were refused wait and try
-// again, while the clock runs.
+// mysqlslap's own. With fewer, clients that were refused wait and try again while the clock
+// runs, and unless one gives up at last nothing in the output shows it: compare before.
 func (s Slap) Connections() int { return slices.Max(s.clients()) + 1 }
 
 func (s Slap) clients() []int {

@@ -164,8 +164,8 @@ func (f *Figures) addError(code int, n int64) {
 	f.Errors[i].Count += min(n, math.MaxInt64-f.Errors[i].Count)
 }
 
-// Failed says why a prepare or cleanup of sysbench did not succeed, or nil.
-func Failed(o Output) error {
+// SysbenchFailed says why a prepare or cleanup of sysbench did not succeed, or nil.
+func SysbenchFailed(o Output) error {
 	p := newSysbenchParser()
 	if err := p.read(o); err != nil {
 		return err

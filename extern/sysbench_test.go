@@ -308,7 +308,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-func TestFailed(t *testing.T) {
+func TestSysbenchFailed(t *testing.T) {
 	for _, x := range []struct {
 		out, err string
 		exit     int
@@ -320,7 +320,7 @@ func TestFailed(t *testing.T) {
 		{"", "", 1, "exit status 1"},
 		{"", "WARNING: deprecated\n", 0, ""},
 	} {
-		err := Failed(Output{Stdout: strings.NewReader(x.out), Stderr: strings.NewReader(x.err), Exit: x.exit})
+		err := SysbenchFailed(Output{Stdout: strings.NewReader(x.out), Stderr: strings.NewReader(x.err), Exit: x.exit})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%q %q %d: %v, want %q", x.out, x.err, x.exit, err, x.want)
 		}

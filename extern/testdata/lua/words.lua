@@ -1,0 +1,1 @@
+return {query = "SELECT 1"}
