@@ -342,6 +342,17 @@ func BenchmarkCompare(b *testing.B) {
 		}
 		b.ReportMetric(float64(len(slices)), "slices")
 	})
+	b.Run("forecast", func(b *testing.B) {
+		var t Tally
+		for _, s := range slices {
+			t.Add(s)
+		}
+		for b.Loop() {
+			if _, err := t.Forecast(run, &bounds); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("verdicts", func(b *testing.B) {
 		var t Tally
 		for _, s := range slices {
