@@ -16,7 +16,8 @@ type Sysbench struct {
 	Program string // empty: sysbench, found in PATH
 	Script  string // oltp_read_only or another script that comes with it, or the path of a Lua file
 
-	Tables    int          // 0: what the script takes; so for all numbers here but Threads
+	// The script's own options: one that is zero is not passed, for a script must know it.
+	Tables    int
 	Rows      int64        // per table
 	RangeSize int          // rows of a range query
 	Engine    string       // storage engine of the tables
