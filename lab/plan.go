@@ -50,6 +50,7 @@ type Plan struct {
 	Together  int           `json:"together"`     // servers up at once; 0: all. 1: no interleaving, each server is started twice a block
 	Inject    float64       `json:"inject"`       // share by which the copy of the base (or, if negative, the base) is slowed down on purpose
 	AA        bool          `json:"aa"`           // the base is there twice, as a check of the lab itself
+	Confirms  int64         `json:"confirms"`     // run whose calls this one measures again, roles swapped; 0: none
 	Memory    int64         `json:"memory_bytes"` // what the servers may use together; 0: 70 % of the host's
 }
 

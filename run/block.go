@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"backslide/lab"
@@ -118,7 +119,12 @@ func (b *blockRun) phase(ctx context.Context, p phase) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.fleet.end()) }()
-	if err := b.fleet.startAll(ctx, p.up); err != nil {
+	order := slices.Clone(p.up)
+	if b.run.Plan.Confirms > 0 {
+		// Who starts first has the first directory, port and pages of the disk.
+		slices.Reverse(order)
+	}
+	if err := b.fleet.startAll(ctx, order); err != nil {
 		return err
 	}
 	if err := b.sides(ctx); err != nil {

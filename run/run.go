@@ -102,11 +102,17 @@ type Store interface {
 	EndRun(ctx context.Context, run int64, at time.Time) error
 }
 
+// Outlook is what the slices of a run decide, and what is expected of the rest.
+type Outlook struct {
+	Comparisons []lab.Comparison // those by throughput; a level is open until they are Done
+	Left        time.Duration    // of slices still to be run; 0: not known
+}
+
 // Events are told what happens; nil funcs are skipped. They are called from one goroutine.
 type Events struct {
 	Phase func(text string)                                      // something long begins
 	Load  func(v lab.Variant, done, total int64)                 // rows loaded
-	Block func(block, open int, left time.Duration)              // a block begins; left is at most
+	Block func(block, open int, left, most time.Duration)        // a block begins; left is expected
 	Slice func(s lab.Slice, done, turns int, left time.Duration) // a slice was stored
 	Note  func(text string)                                      // something went wrong, or is worth knowing
 }
@@ -119,8 +125,8 @@ type Conductor struct {
 	// Meter starts reading the usage of a server and the client; the func that it
 	// returns says what was used since.
 	Meter func(server, client int) (func() (lab.Usage, error), error)
-	// Judge returns every comparison of the run so far.
-	Judge  func(run lab.Run, slices []lab.Slice) ([]lab.Comparison, error)
+	// Judge says what the slices so far decide, and what is still to come.
+	Judge  func(run lab.Run, slices []lab.Slice) (Outlook, error)
 	Events Events
 	Dir    string // for data sets and clones, in the lab directory
 }
@@ -146,7 +152,7 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 	var spent time.Duration
 	failed := 0 // blocks in a row without the base
 	for block := range r.Plan.BlocksMax {
-		open, n, err := c.open(r, before(slices, block))
+		open, n, left, err := c.open(r, before(slices, block))
 		if err != nil {
 			return err
 		}
@@ -164,7 +170,11 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 			break
 		}
 		if c.Events.Block != nil {
-			c.Events.Block(block, n, each*time.Duration(r.Plan.BlocksMax-block))
+			most := each * time.Duration(r.Plan.BlocksMax-block)
+			if left <= 0 || left > most {
+				left = most
+			}
+			c.Events.Block(block, n, left, most)
 		}
 		got, err := b.execute(ctx)
 		slices = append(slices, got...)
@@ -181,18 +191,19 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 	return c.Store.EndRun(ctx, r.ID, time.Now())
 }
 
-// open returns which candidates still need blocks after the given slices, and how many.
-func (c *Conductor) open(r lab.Run, slices []lab.Slice) (Open, int, error) {
-	comparisons, err := c.Judge(r, slices)
+// open returns which candidates still need blocks after the given slices, how many, and
+// the time that they are expected to need.
+func (c *Conductor) open(r lab.Run, slices []lab.Slice) (Open, int, time.Duration, error) {
+	o, err := c.Judge(r, slices)
 	if err != nil {
-		return nil, 0, fmt.Errorf("judge: %w", err)
+		return nil, 0, 0, fmt.Errorf("judge: %w", err)
 	}
 	type key struct {
 		l lab.Level
 		v lab.Variant
 	}
 	done := map[key]bool{}
-	for _, cmp := range comparisons {
+	for _, cmp := range o.Comparisons {
 		if cmp.Metric == lab.QPS && cmp.Done {
 			done[key{cmp.Level, cmp.Candidate}] = true
 		}
@@ -205,7 +216,7 @@ func (c *Conductor) open(r lab.Run, slices []lab.Slice) (Open, int, error) {
 			}
 		}
 	}
-	return func(l lab.Level, v lab.Variant) bool { return !done[key{l, v}] }, n, nil
+	return func(l lab.Level, v lab.Variant) bool { return !done[key{l, v}] }, n, o.Left, nil
 }
 
 // candidates are the variants that decide whether a level is open: all but the base, or

@@ -175,7 +175,7 @@ func (l *lot) conductor(dir string, enough func(step string) int) *Conductor {
 		Meter: func(int, int) (func() (lab.Usage, error), error) {
 			return func() (lab.Usage, error) { return lab.Usage{}, nil }, nil
 		},
-		Judge: func(r lab.Run, slices []lab.Slice) ([]lab.Comparison, error) {
+		Judge: func(r lab.Run, slices []lab.Slice) (Outlook, error) {
 			blocks := map[lab.Cell]map[int]bool{}
 			for _, s := range slices {
 				if blocks[s.Cell] == nil {
@@ -187,7 +187,7 @@ func (l *lot) conductor(dir string, enough func(step string) int) *Conductor {
 			for cell, n := range blocks {
 				out = append(out, lab.Comparison{Candidate: cell.Variant, Level: cell.Level(), Metric: lab.QPS, Done: len(n) >= enough(cell.Step.Name)})
 			}
-			return out, nil
+			return Outlook{Comparisons: out}, nil
 		},
 	}
 }

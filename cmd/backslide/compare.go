@@ -87,7 +87,7 @@ func (e *env) judge(ctx context.Context, st *store.Store, r lab.Run) (lab.Summar
 	if err != nil {
 		return lab.Summary{}, err
 	}
-	s, err := compare.Compare(r, slices, new(stat.Boundaries))
+	s, err := e.verdicts(ctx, st, r, slices)
 	if err != nil {
 		return lab.Summary{}, fmt.Errorf("judge run %d: %w", r.ID, err)
 	}
@@ -96,6 +96,19 @@ func (e *env) judge(ctx context.Context, st *store.Store, r lab.Run) (lab.Summar
 	}
 	s.Events, err = st.Events(ctx, r.ID)
 	return s, err
+}
+
+// verdicts compares the sides of a run, or confirms what an earlier run has found.
+func (e *env) verdicts(ctx context.Context, st *store.Store, r lab.Run, slices []lab.Slice) (lab.Summary, error) {
+	b := new(stat.Boundaries)
+	if r.Plan.Confirms == 0 {
+		return compare.Compare(r, slices, b)
+	}
+	earlier, first, err := measured(ctx, st, r.Plan.Confirms)
+	if err != nil {
+		return lab.Summary{}, fmt.Errorf("the run that was confirmed: %w", err)
+	}
+	return compare.Confirm(earlier, first, r, slices, b)
 }
 
 func newReport(e *env) *cobra.Command {

@@ -46,9 +46,12 @@ func (p *progress) events() run.Events {
 	}
 }
 
-func (p *progress) block(block, open int, left time.Duration) {
+func (p *progress) block(block, open int, left, most time.Duration) {
 	p.end()
-	p.what = fmt.Sprintf("%d open, at most %s left", open, left.Round(time.Second))
+	p.what = fmt.Sprintf("%d open, at most %s left", open, most.Round(time.Second))
+	if left < most {
+		p.what = fmt.Sprintf("%d open, about %s left, at most %s", open, left.Round(time.Second), most.Round(time.Second))
+	}
 	if p.bars == nil {
 		p.line("block %d of at most %d: %s", block+1, p.blocks, p.what)
 		return

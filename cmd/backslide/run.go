@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"backslide/compare"
 	"backslide/lab"
 	"backslide/probe"
 	"backslide/proc"
@@ -24,7 +23,7 @@ import (
 
 func newRun(e *env) *cobra.Command {
 	var f experimentFlags
-	var resume string
+	var resume, confirm string
 	cmd := &cobra.Command{
 		Use:   "run [EXPERIMENT.toml]",
 		Short: "Run an experiment: interleaved, resumable, stopping where the answer is known",
@@ -35,8 +34,11 @@ func newRun(e *env) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if resume != "" {
+			switch {
+			case resume != "":
 				return e.resume(ctx, resume)
+			case confirm != "":
+				return e.confirm(ctx, confirm)
 			}
 			path := ""
 			if len(args) > 0 {
@@ -58,6 +60,7 @@ func newRun(e *env) *cobra.Command {
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&confirm, "confirm", "", "measure the differences that a `run` found again, on fresh blocks with roles swapped")
 	cmd.Flags().StringVar(&resume, "resume", "", "go on with the interrupted `run` of that number, or last")
 	return cmd
 }
@@ -232,16 +235,14 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 		h.configs[c.Name] = c
 	}
 	b := new(stat.Boundaries)
+	only, err := suspects(ctx, st, s.Plan.Confirms, b)
+	if err != nil {
+		return nil, err
+	}
 	w.conductor = &run.Conductor{
 		Host: h, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
 		Meter: (&meter{}).begin,
-		Judge: func(r lab.Run, slices []lab.Slice) ([]lab.Comparison, error) {
-			var t compare.Tally
-			for _, s := range slices {
-				t.Add(s)
-			}
-			return t.Verdicts(r, b)
-		},
+		Judge: func(r lab.Run, slices []lab.Slice) (run.Outlook, error) { return outlook(r, slices, b, only) },
 	}
 	return w, nil
 }
