@@ -27,6 +27,7 @@ func (j *judge) footnotes() []string {
 	}
 	out = append(out, j.resumed()...)
 	out = append(out, j.steal()...)
+	out = append(out, j.foreign()...)
 	return append(out, j.serverErrors()...)
 }
 
@@ -123,6 +124,24 @@ func (j *judge) resumed() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the run was resumed in the middle of block %s: its slices are not all of one start of the servers", list(torn))}
+}
+
+// foreign says that the run was made under foreign load, if so.
+func (j *judge) foreign() []string {
+	var busy, wall float64
+	for _, l := range j.levels {
+		for _, v := range j.run.Variants {
+			if u := j.of(v, l.Level).use; u.busy >= 0 {
+				busy += u.busy
+				wall += u.wall
+			}
+		}
+	}
+	share := busy / wall / float64(max(1, j.run.Host.CPUs))
+	if !(share >= otherWork) {
+		return nil
+	}
+	return []string{fmt.Sprintf("other work on the host took %.0f %% of the CPU time: small differences cannot be seen under it, and what is seen is of a loaded host", 100*share)}
 }
 
 // serverErrors sums up the errors with which servers answered, per variant.

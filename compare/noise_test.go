@@ -233,7 +233,11 @@ func TestOutside(t *testing.T) {
 			ServerRunq: 0.02 * o.Wall, Steal: 0.02 * o.Wall, HostBusy: 0.5 * o.Wall, MajorFaults: -1,
 		}
 	})
-	p := summary(t, run, all).Noise.Pairs[0]
+	sum := summary(t, run, all)
+	if notes := strings.Join(sum.Footnotes, "\n"); !strings.Contains(notes, "other work on the host took 25 % of the CPU time") {
+		t.Errorf("footnotes %q", notes)
+	}
+	p := sum.Noise.Pairs[0]
 	for what, x := range map[string][2]float64{
 		"steal": {p.Steal, 0.01}, "host": {p.HostBusy, 0.25}, "runq": {p.Runq, 0.02}, "faults": {p.MajorFaults, -1},
 		"client": {p.ClientBusy, 0.3}, "server": {p.ServerBusy, 0.6},
