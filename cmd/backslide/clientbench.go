@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"backslide/extern"
 	"backslide/lab"
 	"backslide/proc"
 	"backslide/run"
@@ -99,37 +99,27 @@ args.id = "uniform(1, $rows)"
 
 // rival is another tool's way to send the statements of a step.
 type rival struct {
-	step string
-	tool string
-	args func(b *clientBench, socket, db string, clients int, queries int64) []string
+	step   string
+	script string // of sysbench
+	simple bool   // the script's simple range alone
+	query  string // of mysqlslap, where there is no script
 }
 
 func rivals() []rival {
-	sysbench := func(more ...string) func(*clientBench, string, string, int, int64) []string {
-		return func(b *clientBench, socket, db string, clients int, queries int64) []string {
-			limit := fmt.Sprintf("--time=%d", max(1, int(b.slice.Seconds())))
-			args := append([]string{"sysbench"}, more...)
-			args = append(args, "--db-driver=mysql", "--mysql-socket="+socket, "--mysql-user="+server.User, "--mysql-db="+db, "--tables=1",
-				fmt.Sprintf("--table-size=%d", b.rows), fmt.Sprintf("--threads=%d", clients), "--rand-type=uniform", limit)
-			if queries > 0 {
-				args = append(args, fmt.Sprintf("--events=%d", queries))
-			}
-			return append(args, "run")
-		}
-	}
-	slap := func(sql string) func(*clientBench, string, string, int, int64) []string {
-		return func(b *clientBench, socket, db string, clients int, queries int64) []string {
-			return []string{"mysqlslap", "--no-defaults", "--skip-ssl", "--socket=" + socket, "--user=" + server.User, "--create-schema=" + db, "--no-drop",
-				"--query=" + sql, fmt.Sprintf("--concurrency=%d", clients), fmt.Sprintf("--number-of-queries=%d", queries)}
-		}
-	}
 	return []rival{
-		{"point", "sysbench", sysbench("oltp_point_select")},
-		{"range", "sysbench", sysbench("oltp_read_only", "--skip-trx=on", "--point-selects=0", "--simple-ranges=1", "--sum-ranges=0", "--order-ranges=0", "--distinct-ranges=0", "--range-size=100")},
-		{"update-index", "sysbench", sysbench("oltp_update_index")},
-		{"point-text", "mysqlslap", slap("SELECT c FROM sbtest1 WHERE id = 500")},
-		{"range-text", "mysqlslap", slap("SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599")},
+		{step: "point", script: "oltp_point_select"},
+		{step: "range", script: "oltp_read_only", simple: true},
+		{step: "update-index", script: "oltp_update_index"},
+		{step: "point-text", query: "SELECT c FROM sbtest1 WHERE id = 500"},
+		{step: "range-text", query: "SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599"},
 	}
+}
+
+func (r rival) tool() string {
+	if r.script != "" {
+		return "sysbench"
+	}
+	return "mysqlslap"
 }
 
 // cost is what one round of one client came to.
@@ -170,7 +160,7 @@ func (b *clientBench) placed(ctx context.Context, e *env, p lab.Placement, out i
 	defer func() { err = errors.Join(err, bench.close()) }()
 	for _, r := range rivals() {
 		for _, n := range b.clients {
-			fmt.Fprintf(e.stderr, "%s, %s, %d clients against %s\n", p, r.step, n, r.tool)
+			fmt.Fprintf(e.stderr, "%s, %s, %d clients against %s\n", p, r.step, n, r.tool())
 			ours, theirs, err := bench.compare(ctx, r, n)
 			if err != nil {
 				return fmt.Errorf("%s with %d clients: %w", r.step, n, err)
@@ -183,7 +173,7 @@ func (b *clientBench) placed(ctx context.Context, e *env, p lab.Placement, out i
 				return median(rs)
 			}
 			client := func(c cost) float64 { return c.client }
-			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", p, r.step, n, r.tool,
+			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", p, r.step, n, r.tool(),
 				1e6*median(apply(ours, client)), 1e6*median(apply(theirs, client)), ratio(client),
 				ratio(func(c cost) float64 { return c.qps }), ratio(func(c cost) float64 { return c.server }))
 		}
@@ -342,23 +332,24 @@ func (b *bench) ours(ctx context.Context, sess run.Session, seq int) (cost, erro
 // theirs runs another tool once for about the bench's time, or for a number of queries
 // where it knows no time.
 func (b *bench) theirs(ctx context.Context, r rival, clients int, queries int64) (cost, error) {
-	db := schema("clientbench")
-	if _, ok := b.start[r.tool+strconv.Itoa(clients)]; !ok {
-		_, _, cpu, err := b.tool(ctx, r.args(b.clientBench, b.server.Socket(), db, clients, int64(clients)))
+	key := fmt.Sprint(r.tool(), clients)
+	if _, ok := b.start[key]; !ok { // so few queries have no figures worth looking at
+		_, cpu, err := b.tool(ctx, r, clients, int64(clients))
 		if err != nil {
 			return cost{}, err
 		}
-		b.start[r.tool+strconv.Itoa(clients)] = cpu
-	}
-	asked := int64(0)
-	if r.tool == "mysqlslap" {
-		asked = queries / int64(clients) * int64(clients)
+		b.start[key] = cpu
 	}
 	before, err := proc.CPUTime(b.server.PID())
 	if err != nil {
 		return cost{}, err
 	}
-	text, wall, cpu, err := b.tool(ctx, r.args(b.clientBench, b.server.Socket(), db, clients, asked))
+	if r.script != "" {
+		queries = 0
+	} else {
+		queries = max(1, queries/int64(clients)) * int64(clients)
+	}
+	f, cpu, err := b.tool(ctx, r, clients, queries)
 	if err != nil {
 		return cost{}, err
 	}
@@ -366,33 +357,62 @@ func (b *bench) theirs(ctx context.Context, r rival, clients int, queries int64)
 	if err != nil {
 		return cost{}, err
 	}
-	ops := float64(asked)
-	if r.tool == "sysbench" {
-		m := regexp.MustCompile(`queries: +(\d+)`).FindSubmatch(text)
-		t := regexp.MustCompile(`total time: +([0-9.]+)s`).FindSubmatch(text)
-		if m == nil || t == nil {
-			return cost{}, fmt.Errorf("sysbench printed no number of queries:\n%s", text)
-		}
-		ops, _ = strconv.ParseFloat(string(m[1]), 64)
-		wall, _ = strconv.ParseFloat(string(t[1]), 64)
-	} else if m := regexp.MustCompile(`Average number of seconds to run all queries: ([0-9.]+)`).FindSubmatch(text); m != nil {
-		wall, _ = strconv.ParseFloat(string(m[1]), 64)
+	if f.Err != "" {
+		return cost{}, fmt.Errorf("%s: %s", r.tool(), f.Err)
 	}
-	cpu -= b.start[r.tool+strconv.Itoa(clients)]
-	return cost{qps: ops / wall, client: cpu.Seconds() / ops, server: (after - before).Seconds() / ops}, nil
+	ops := float64(f.Ops)
+	return cost{qps: ops / f.Wall, client: (cpu - b.start[key]).Seconds() / ops, server: (after - before).Seconds() / ops}, nil
 }
 
-// tool runs another tool to its end.
-func (b *bench) tool(ctx context.Context, args []string) (text []byte, wall float64, cpu time.Duration, err error) {
-	var out bytes.Buffer
-	began := time.Now()
-	p, err := proc.Start(proc.Spec{Args: args, Stdout: &out, CPUs: b.cpus, Guard: b.guard})
+// tool runs another tool to its end: for a number of queries, or for the bench's time
+// when that is 0.
+func (b *bench) tool(ctx context.Context, r rival, clients int, queries int64) (extern.Figures, time.Duration, error) {
+	var none extern.Figures
+	db := schema("clientbench")
+	sys := extern.Sysbench{
+		Script: r.script, Tables: 1, Rows: int64(b.rows), RangeSize: 100, Threads: clients, Events: queries,
+		Socket: b.server.Socket(), User: server.User, Schema: db, Options: []lab.Option{{Name: "rand-type", Value: "uniform"}},
+	}
+	if queries == 0 {
+		sys.Time = max(time.Second, b.slice.Truncate(time.Second))
+	}
+	if r.simple {
+		for _, o := range []string{"point-selects", "sum-ranges", "order-ranges", "distinct-ranges"} {
+			sys.Options = append(sys.Options, lab.Option{Name: o, Value: "0"})
+		}
+		sys.Options = append(sys.Options, lab.Option{Name: "skip-trx", Value: "on"})
+	}
+	slap := extern.Slap{Query: r.query, Schema: db, Clients: []int{clients}, Queries: queries, Socket: b.server.Socket(), User: server.User, NoTLS: true}
+	args, err := sys.Args(extern.Version{}, extern.Run)
+	if r.script == "" {
+		args, err = slap.Args(extern.Version{})
+	}
 	if err != nil {
-		return nil, 0, 0, err
+		return none, 0, err
 	}
-	if err := p.Wait(ctx); err != nil {
+	var out, errs bytes.Buffer
+	p, err := proc.Start(proc.Spec{Args: args, Stdout: &out, Stderr: &errs, CPUs: b.cpus, Guard: b.guard})
+	if err != nil {
+		return none, 0, err
+	}
+	if err := p.Wait(ctx); err != nil && ctx.Err() != nil {
 		p.Kill()
-		return nil, 0, 0, err
+		return none, 0, context.Cause(ctx)
 	}
-	return out.Bytes(), time.Since(began).Seconds(), p.CPU(), p.Err()
+	o := extern.Output{Stdout: &out, Stderr: &errs, Exit: extern.Exit(p.Err())}
+	var f extern.Figures
+	if r.script != "" {
+		run, err := sys.Parse(o)
+		if err != nil {
+			return none, 0, err
+		}
+		f = run.Figures(extern.Queries)
+	} else {
+		run, err := slap.Parse(o)
+		if err != nil {
+			return none, 0, err
+		}
+		f = run.Figures(clients)
+	}
+	return f, p.CPU(), nil
 }
