@@ -73,6 +73,8 @@ type planFile struct {
 	Placement string  `toml:"placement"`
 	Freeze    string  `toml:"freeze"`
 	GroupSize int     `toml:"group_size"`
+	Rule      string  `toml:"rule"`
+	Stop      string  `toml:"stop"`
 	AA        bool    `toml:"aa"`
 	Memory    string  `toml:"memory"`
 }
@@ -330,7 +332,7 @@ func options(m map[string]any) ([]Option, error) {
 func (p planFile) plan() (Plan, error) {
 	out := Plan{
 		Seed: p.Seed, BlocksMax: p.Blocks, Alpha: p.Alpha, AlphaEq: p.AlphaEq, Rho: p.Rho, Slices: p.Slices,
-		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize, AA: p.AA,
+		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize, AA: p.AA, Rule: p.Rule, Stop: p.Stop,
 	}
 	for _, d := range []struct {
 		name, text string

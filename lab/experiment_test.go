@@ -100,6 +100,8 @@ func TestParseExperimentErrors(t *testing.T) {
 		{"unknown engine", `"myrocks"`, `"myrokcs"`, 3, []string{"unknown engine", "MyRocks"}},
 		{"clients", "[1, 4]", "[0, 4]", 4, []string{"clients: 0"}},
 		{"budget", `"10m"`, `"ten"`, 27, []string{"budget", "not a time"}},
+		{"rule", "blocks = 40", `rule = "bayes"`, 29, []string{"bayes", "gst, e"}},
+		{"stop", "blocks = 40", `stop = "green"`, 29, []string{"green", "red, amber"}},
 		{"blocks", "blocks = 40", "blocks = 4000", 29, []string{"4000", "outside 1 to 1000"}},
 		{"missing cnf", `cnf = "my.cnf"`, `cnf = "nosuch.cnf"`, 0, []string{"number 2", "not exist"}},
 	} {

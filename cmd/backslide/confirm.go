@@ -30,6 +30,7 @@ func (e *env) confirm(ctx context.Context, name string) error {
 	}
 	x := r.Experiment
 	x.Plan.Confirms, x.Plan.AA = r.ID, false
+	x.Plan.Alpha, x.Plan.Stop = compare.ConfirmAlpha, lab.UntilAmber
 	x.Plan.Seed++ // other operations, other order, other rows
 	s, err := e.setup(ctx, x)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 type experimentFlags struct {
 	builds, configs, engines, workloads, steps, params []string
 	clients                                            []int
-	base, cnf, margin, placement                       string
+	base, cnf, margin, placement, rule, stop           string
 	blocks, slices                                     int
 	seed                                               uint64
 	budget, slice                                      time.Duration
@@ -44,6 +44,8 @@ func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice")
 	fl.Uint64Var(&f.seed, "seed", f.seed, "`number` that order and operations follow from")
 	fl.BoolVar(&f.aa, "aa", f.aa, "run the base twice, as a check of the lab itself")
+	fl.StringVar(&f.rule, "rule", f.rule, "`rule` of the verdicts: gst, for a planned number of blocks, or e, open-ended")
+	fl.StringVar(&f.stop, "stop", f.stop, "a difference gets blocks until it holds for the whole report, red, or until it is called, `amber`")
 	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as 5%")
 	fl.StringVar(&f.query.query, "query", f.query.query, "`SQL` of a workload that is this one statement, as text")
 	fl.StringVar(&f.query.schema, "schema", f.query.schema, "`file` of statements to run before --query")
@@ -198,6 +200,12 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 	}
 	if f.placement != "" {
 		p.Placement = lab.Placement(f.placement)
+	}
+	if f.rule != "" {
+		p.Rule = f.rule
+	}
+	if f.stop != "" {
+		p.Stop = f.stop
 	}
 	if f.aa {
 		p.AA = true

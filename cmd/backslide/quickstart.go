@@ -74,6 +74,7 @@ params = { tables = 1, rows = 50000 }
 [plan]
 placement = "one-core"
 blocks = 10
+stop = "amber"
 slice = "100ms"
 slices = 4
 warm = "100ms"
