@@ -35,7 +35,9 @@ func TestLayers(t *testing.T) {
 			}
 			ours, ok := strings.CutPrefix(imp, "backslide/")
 			switch {
-			case !ok || strings.HasPrefix(name, "cmd/"):
+			case strings.HasSuffix(imp, "test") && ok:
+				t.Errorf("%s imports %s, which is for tests", name, ours)
+			case !ok || strings.HasPrefix(name, "cmd/") || strings.HasSuffix(name, "test"):
 			case slices.Contains(core, name):
 				t.Errorf("%s imports %s; it may import nothing of ours", name, ours)
 			case slices.Contains(core, ours):

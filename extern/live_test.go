@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"backslide/fetch"
 	"backslide/lab"
 	"backslide/proc"
 	"backslide/server"
+	"backslide/server/servertest"
 )
 
 // stand is a server that the real tools are run against.
@@ -24,37 +24,7 @@ type stand struct {
 
 func newStand(t *testing.T, build string) *stand {
 	t.Helper()
-	dir, err := fetch.DefaultDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := (&fetch.Cache{Dir: dir, Log: t.Logf}).Build(t.Context(), build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard, err := proc.NewGuard(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { guard.Close() })
-	run, err := os.MkdirTemp("", "bs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(run) })
-	here := t.TempDir()
-	spec := server.Spec{
-		Build: b, DataDir: filepath.Join(here, "data"), RunDir: filepath.Join(run, "a"), LogFile: filepath.Join(here, "log"), Guard: guard,
-		Config: lab.Config{Name: "test", Options: []lab.Option{{Name: "innodb_flush_log_at_trx_commit", Value: "2"}, {Name: "innodb_log_file_size", Value: "8M"}}},
-	}
-	if err := server.Init(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	s, err := server.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	_, s := servertest.Start(t, build, []lab.Option{{Name: "innodb_log_file_size", Value: "8M"}}, nil)
 	db, err := s.DB("")
 	if err != nil {
 		t.Fatal(err)

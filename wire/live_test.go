@@ -5,19 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/user"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"backslide/fetch"
 	"backslide/lab"
-	"backslide/proc"
 	"backslide/server"
+	"backslide/server/servertest"
 )
 
 // TestServers runs the client against real servers of the oldest and newest generations
@@ -61,37 +58,7 @@ type live struct {
 
 func start(t *testing.T, build string) *live {
 	t.Helper()
-	dir, err := fetch.DefaultDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := (&fetch.Cache{Dir: dir, Log: t.Logf}).Build(t.Context(), build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard, err := proc.NewGuard(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { guard.Close() })
-	run, err := os.MkdirTemp("", "bs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(run) })
-	here := t.TempDir()
-	spec := server.Spec{
-		Build: b, DataDir: filepath.Join(here, "data"), RunDir: filepath.Join(run, "a"), LogFile: filepath.Join(here, "log"), TCP: true, Guard: guard,
-		Config: lab.Config{Name: "test", Options: []lab.Option{{Name: "max_allowed_packet", Value: "64M"}, {Name: "innodb_flush_log_at_trx_commit", Value: "2"}}},
-	}
-	if err := server.Init(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	s, err := server.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	b, s := servertest.Start(t, build, []lab.Option{{Name: "max_allowed_packet", Value: "64M"}}, func(s *server.Spec) { s.TCP = true })
 	l := &live{Server: s, family: b.Family}
 	c := l.dial(t, Options{User: "root"})
 	for _, q := range l.setup() {

@@ -4,15 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"backslide/fetch"
 	"backslide/lab"
-	"backslide/proc"
-	"backslide/server"
+	"backslide/server/servertest"
 )
 
 type query struct{ name, sql string }
@@ -129,37 +125,7 @@ func TestLive(t *testing.T) {
 
 func start(t *testing.T, name string) (lab.Build, *sql.Conn) {
 	t.Helper()
-	dir, err := fetch.DefaultDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := (&fetch.Cache{Dir: dir, Log: t.Logf}).Build(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard, err := proc.NewGuard(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { guard.Close() })
-	run, err := os.MkdirTemp("", "bs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(run) })
-	here := t.TempDir()
-	spec := server.Spec{
-		Build: b, DataDir: filepath.Join(here, "data"), RunDir: filepath.Join(run, "a"), LogFile: filepath.Join(here, "log"), Guard: guard,
-		Config: lab.Config{Name: "test", Options: []lab.Option{{Name: "innodb_flush_log_at_trx_commit", Value: "2"}}},
-	}
-	if err := server.Init(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	s, err := server.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	b, s := servertest.Start(t, name, nil, nil)
 	db, err := s.DB("")
 	if err != nil {
 		t.Fatal(err)
