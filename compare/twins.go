@@ -71,7 +71,7 @@ func words(a lab.AA) string {
 	if a.Tests == 0 {
 		return fmt.Sprintf("the base and its copy: too few blocks yet; a verdict needs at least %d", firstLook)
 	}
-	text := fmt.Sprintf("the base and its copy were called different in %d of %d comparisons; %.1f are expected by chance, and so many or more with a probability of %.2g %%",
+	text := fmt.Sprintf("the base and its copy were called different in %d of %d comparisons; %.1f are expected by chance, and so many or more with a probability of %.3g %%",
 		a.Alarms, a.Tests, a.Expected, 100*a.P)
 	if a.Values > 0 {
 		text += fmt.Sprintf("; p-values as uneven as theirs come with %.2g %%", 100*a.Uniform)

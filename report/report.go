@@ -52,6 +52,9 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 	return fmt.Errorf("report format %q is unknown%s", format, lab.Suggest(format, Formats()))
 }
 
+// Views lists the views of a report.
+func Views() []string { return []string{Full, Brief} }
+
 // resolve fills in the zero options and checks the others.
 func (o Options) resolve() (Options, error) {
 	if o.Metric == "" {
@@ -67,8 +70,8 @@ func (o Options) resolve() (Options, error) {
 		}
 		return o, fmt.Errorf("metric %q is unknown%s", o.Metric, lab.Suggest(string(o.Metric), known))
 	}
-	if o.View != Full && o.View != Brief {
-		return o, fmt.Errorf("view %q is unknown%s", o.View, lab.Suggest(o.View, []string{Full, Brief}))
+	if !slices.Contains(Views(), o.View) {
+		return o, fmt.Errorf("view %q is unknown%s", o.View, lab.Suggest(o.View, Views()))
 	}
 	return o, nil
 }

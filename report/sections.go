@@ -30,13 +30,14 @@ func (v *view) sections(full, words bool) []section {
 	case len(v.candidates) == 0:
 		first.intro = append(first.intro, fmt.Sprintf("Only %s was run, so there is nothing to compare it with.", v.name(v.variants[0])))
 	}
+	first.intro = append(first.intro, v.lamps()...)
 	out = append(out, first)
 	if v.steps > 0 {
 		for _, c := range v.candidates {
 			out = append(out, v.verdicts(c, words, whole, &f))
 		}
 		if len(v.candidates) > 0 {
-			out = append(out, section{intro: []string{v.caveat(), legend()}})
+			out = append(out, section{intro: []string{v.caveat(), legend()}}, v.groupTable())
 		}
 	}
 	if full && v.steps > 0 {
@@ -45,7 +46,10 @@ func (v *view) sections(full, words bool) []section {
 			out = append(out, v.seen())
 		}
 	}
-	out = append(out, section{title: "Failures", list: v.failures()})
+	out = append(out, section{title: "Failures", list: v.failures()}, section{title: "Events", list: v.events()})
+	if full {
+		out = append(out, v.noise())
+	}
 	var notes []string
 	for i, n := range f.texts {
 		notes = append(notes, fmt.Sprintf("%s %s", superscript([]int{i + 1}), n))

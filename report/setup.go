@@ -78,14 +78,18 @@ func (v *view) measured() []string {
 
 // blocksLine says how many blocks the comparisons rest on.
 func (v *view) blocksLine() string {
-	low, high := 0, 0
-	for i, c := range v.Comparisons {
+	low, high := -1, 0
+	for _, c := range v.Comparisons {
+		if c.Metric != lab.QPS {
+			continue // a secondary metric may have fewer
+		}
 		n := len(c.Blocks)
-		if i == 0 {
-			low, high = n, n
+		if low < 0 {
+			low = n
 		}
 		low, high = min(low, n), max(high, n)
 	}
+	low = max(low, 0)
 	have := fmt.Sprint(high)
 	if low != high {
 		have = fmt.Sprintf("%d to %d", low, high)
@@ -195,7 +199,7 @@ func (v *view) brokenCells() []failure {
 			at[k] = i
 			out = append(out, failure{cell: f.Cell, reason: f.Err})
 		}
-		out[i].blocks = append(out[i].blocks, f.Block)
+		out[i].blocks = append(out[i].blocks, f.Block+1)
 	}
 	return out
 }

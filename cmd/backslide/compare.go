@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ import (
 )
 
 func newCompare(e *env) *cobra.Command {
-	var metric string
+	var metric, view string
 	cmd := &cobra.Command{
 		Use:   "compare [RUN]",
 		Short: "Say what regressed, improved, stayed equal, or cannot be told",
@@ -30,13 +31,14 @@ func newCompare(e *env) *cobra.Command {
 				return err
 			}
 			width, _ := e.terminal()
-			if err := report.Text(e.stdout, s, report.Options{Metric: lab.Metric(metric), Width: width, Color: e.color()}); err != nil {
+			if err := report.Text(e.stdout, s, report.Options{Metric: lab.Metric(metric), View: view, Width: width, Color: e.color()}); err != nil {
 				return err
 			}
 			return outcomeOf(s)
 		},
 	}
 	cmd.Flags().StringVar(&metric, "metric", string(lab.QPS), "`metric` of the table")
+	cmd.Flags().StringVar(&view, "view", report.Full, "`view`: "+strings.Join(report.Views(), ", "))
 	return cmd
 }
 
@@ -112,7 +114,7 @@ func (e *env) verdicts(ctx context.Context, st *store.Store, r lab.Run, slices [
 }
 
 func newReport(e *env) *cobra.Command {
-	var format, out, metric string
+	var format, out, metric, view string
 	cmd := &cobra.Command{
 		Use:   "report [RUN]",
 		Short: "Write a run's results as HTML, text, CSV, JSON, Markdown or benchfmt",
@@ -125,7 +127,7 @@ func newReport(e *env) *cobra.Command {
 			if format == "" {
 				format = formatOf(out)
 			}
-			o := report.Options{Metric: lab.Metric(metric)}
+			o := report.Options{Metric: lab.Metric(metric), View: view}
 			if out == "" || out == "-" {
 				o.Width, _ = e.terminal()
 				o.Color = e.color()
@@ -137,6 +139,7 @@ func newReport(e *env) *cobra.Command {
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; its ending gives the format")
 	cmd.Flags().StringVar(&format, "format", "", "`format`: text, html, csv, json, markdown, benchfmt")
 	cmd.Flags().StringVar(&metric, "metric", string(lab.QPS), "`metric` of the text's table")
+	cmd.Flags().StringVar(&view, "view", report.Full, "`view` of text and Markdown: "+strings.Join(report.Views(), ", "))
 	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // a flag of that name was defined above
 	}
