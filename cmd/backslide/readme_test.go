@@ -27,7 +27,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := x.Variants(); len(got) != 2 || got[0].Config != "nobinlog" {
+	if got := x.Variants(); len(got) != 3 || got[0].Config != "nobinlog" {
 		t.Errorf("variants %v", got)
 	}
 	for _, use := range x.Workloads {
