@@ -60,6 +60,17 @@ func EngineSQL(engine string) string {
 	return engine
 }
 
+// HasEngine returns nil if a build has an engine, named as lab.Engines does, and otherwise
+// says what it has instead.
+func HasEngine(b lab.Build, engine string) error {
+	f, ok := families()[b.Family]
+	if !ok {
+		return fmt.Errorf("%s is of family %q, which cannot be run", b.Name, b.Family)
+	}
+	_, err := engineOptions(f, b, engine)
+	return err
+}
+
 // engineOptions returns the options that bring an engine into the server, or says that
 // this build has no such engine.
 func engineOptions(f family, b lab.Build, engine string) ([]lab.Option, error) {

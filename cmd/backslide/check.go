@@ -124,8 +124,8 @@ func caches(opts []lab.Option) int64 {
 }
 
 func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
-	fmt.Fprintf(w, "%s: %d variants × %d steps × clients %s = %d cells, %s against each other in a block\n",
-		s.Name, len(s.Variants()), len(s.levels)/len(s.Clients), join(s.Clients), f.cells, plural(len(s.Variants()), "server"))
+	fmt.Fprintf(w, "%s: %s × %s × clients %s = %s\n", s.Name, plural(len(s.Variants()), "variant"),
+		plural(len(s.levels)/len(s.Clients), "step"), join(s.Clients), plural(f.cells, "cell"))
 	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for i, v := range s.Variants() {
 		role := ""

@@ -39,11 +39,7 @@ func (e *env) color() bool {
 
 // openLab opens the lab, making it if need be.
 func (e *env) openLab() (*store.Store, error) {
-	s, err := store.Open(e.labDir)
-	if err != nil {
-		return nil, fmt.Errorf("open lab %s: %w", e.labDir, err)
-	}
-	return s, nil
+	return store.Open(e.labDir)
 }
 
 // existingLab opens a lab that must be there.

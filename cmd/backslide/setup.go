@@ -10,6 +10,7 @@ import (
 
 	"backslide/lab"
 	"backslide/load"
+	"backslide/server"
 	"backslide/store"
 	"backslide/workloads"
 )
@@ -56,6 +57,9 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 		return nil, err
 	}
 	for _, v := range x.Variants() {
+		if err := server.HasEngine(s.builds[v.Build], v.Engine); err != nil {
+			return nil, fmt.Errorf("engines: %w", err)
+		}
 		for _, w := range s.workloads {
 			p, err := w.w.Bind(w.use.Params, s.target(v, w))
 			if err != nil {
