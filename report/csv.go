@@ -18,14 +18,15 @@ func csvHead() []string {
 		"base_build", "base_config", "base_engine", "base_copy", "build", "config", "engine", "copy",
 		"metric", "unit", "higher_is_better", "base_value", "value",
 		"ratio", "ratio_lo", "ratio_hi", "log_ratio", "lo", "hi", "eq_lo", "eq_hi", "sd", "df", "mde", "critical",
-		"blocks", "broken_blocks", "verdict", "real", "done", "notes",
+		"blocks", "broken_blocks", "verdict", "real", "done", "notes", "red", "amber", "held",
 	}
 }
 
 // CSV writes one row per comparison and metric as RFC 4180 has it, with a line of
 // headings. Values are in the unit of their row; lo, hi, eq_lo, eq_hi, sd and mde are
 // logarithms as in lab.Comparison, ratio, ratio_lo and ratio_hi their exponentials.
-// verdict may also be "broken" or "not run". What is infinite or unknown is an empty
+// red is a verdict that holds over the whole report, amber one that holds for itself, held
+// one that a doubt keeps from being red. verdict may also be "broken" or "not run". What is infinite or unknown is an empty
 // field. A run of only one variant has rows with values and no verdict.
 //
 // Names are written as they are. One that begins with =, +, - or @ is a formula to some
@@ -75,8 +76,9 @@ func (v *view) csvRow(c *lab.Comparison) []string {
 	if e.why != "" {
 		notes = append([]string{e.why}, notes...)
 	}
-	return append(row, strconv.Itoa(len(c.Blocks)), strconv.Itoa(blocksOf(e.fails)), verdict,
+	row = append(row, strconv.Itoa(len(c.Blocks)), strconv.Itoa(blocksOf(e.fails)), verdict,
 		strconv.FormatBool(c.Real), strconv.FormatBool(c.Done), strings.Join(notes, "; "))
+	return append(row, csvLamps(c, v.monitor(c.Candidate))...)
 }
 
 func csvValue(run int64, c lab.CellMean, m lab.Metric, x float64) []string {
@@ -84,7 +86,7 @@ func csvValue(run int64, c lab.CellMean, m lab.Metric, x float64) []string {
 	row = append(row, csvVariant(c.Cell.Variant)...)
 	row = append(row, string(m), m.Unit(), strconv.FormatBool(m.HigherIsBetter()), "", csvNumber(x))
 	row = append(row, make([]string, 12)...)
-	return append(row, strconv.Itoa(c.Blocks), "", "", "", "", "")
+	return append(row, strconv.Itoa(c.Blocks), "", "", "", "", "", "", "", "")
 }
 
 func csvLevel(run int64, l lab.Level, g lab.Group) []string {

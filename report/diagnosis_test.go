@@ -33,8 +33,8 @@ func TestDiagnosis(t *testing.T) {
 			Candidate: cand, Group: lab.Point, Clients: 1, Levels: 3, Min: 0.741, Max: 0.905, Average: 0.8216, Median: 0.819,
 			Test: lab.Comparison{Metric: lab.QPS, LogRatio: math.Log(0.819), Lo: math.Log(0.8), Hi: math.Log(0.84), Verdict: lab.Regressed, Blocks: make([]lab.BlockDiff, 6)},
 		}},
-		Noise:  lab.Noise{Advice: "stop other work", Pairs: []lab.PairNoise{{Candidate: cand, Level: level("a"), Notes: []string{"spike in block 2"}}}, Drops: []lab.Drops{{Variant: cand, Slices: 48, Dropped: 4}}},
-		Events: []lab.Event{{Block: 2, Variant: cand, Text: "mysql@9.7: signal: killed"}, {Block: -1, Text: "froze by stop"}},
+		Noise:  lab.Noise{Advice: "Stop other work.", Pairs: []lab.PairNoise{{Candidate: cand, Level: level("a"), Notes: []string{"spike in block 2"}}}, Drops: []lab.Drops{{Variant: cand, Slices: 48, Disturbed: 1, Dropped: 4}}},
+		Events: []lab.Event{{Block: 2, Variant: cand, Text: "signal: killed"}, {Block: -1, Text: "froze by stop"}},
 	}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"text":     func(b *strings.Builder) error { return Text(b, s, Options{}) },
@@ -46,16 +46,16 @@ func TestDiagnosis(t *testing.T) {
 		}
 		got := strings.ReplaceAll(b.String(), "\\_", "_")
 		for _, want := range []string{
-			"1 of 40 tests is red: at most 5 % of such reports have even one false red. 2 more are amber; chance alone makes about 0.4.",
-			"1 would be red, and is held back", "called different in 0 of 3", "Groups of steps", "0.741", "0.905", "0.822", "[0.800, 0.840]",
-			"stop other work", "spike in block 2", "4 of 48 slices were left out", "block 3: mysql@9.7: signal: killed", "froze by stop",
+			"1 red, 3 amber; 0.4 false ambers are expected if nothing differs. These are of 40 tests, those of groups of steps included; at most 5 % of such",
+			"1 amber would be red, but for a doubt", "3 of 3 regressed (1 red), worst a at 1 client", "A/A: the base and its copy were called different in 0 of 3", "Groups of steps", "0.741", "0.905", "0.822", "[0.800, 0.840]",
+			"Stop other work.", "spike in block 2", "4 of 48 slices were left out: mirrored groups with 1 disturbed slice", "block 3, mysql@9.7: signal: killed", "froze by stop",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s does not say %q:\n%s", name, want, got)
 			}
 		}
 	}
-	if err := Text(new(strings.Builder), s, Options{View: "desne"}); err == nil || !strings.Contains(err.Error(), "full") {
+	if err := Text(new(strings.Builder), s, Options{View: "desne"}); err == nil || !strings.Contains(err.Error(), "did you mean dense") {
 		t.Errorf("an unknown view: %v", err)
 	}
 }

@@ -112,11 +112,13 @@ func (l detail) of(s lab.Summary) lab.Summary {
 }
 
 // round returns x to six digits.
-func round(x float64) float64 {
+func round(x float64) float64 { return roundTo(x, 6) }
+
+func roundTo(x float64, digits int) float64 {
 	if !finite(x) {
 		return x
 	}
-	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
 	if err != nil {
 		return x // cannot be: it was written the line before
 	}

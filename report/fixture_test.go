@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"backslide/lab"
@@ -186,6 +187,7 @@ func first() lab.Summary {
 		return e
 	})
 	damage(&s, newer)
+	diagnose(&s)
 	return s
 }
 
@@ -231,5 +233,128 @@ func damage(s *lab.Summary, newer lab.Variant) {
 	s.Footnotes = []string{
 		"settings differ that nobody asked about: optimizer_switch (index_merge=on,rowid_filter=false; index_merge=on,rowid_filter=true)",
 		"mariadb@10.5#1 is a twin of the base: whatever it shows is noise",
+	}
+}
+
+// diagnose makes up what a summary says beside its verdicts. A comparison is red from
+// twice its critical value on; one of those is held back.
+func diagnose(s *lab.Summary) {
+	held := false
+	for i := range s.Comparisons {
+		c := &s.Comparisons[i]
+		if c.Candidate.Copy > 0 || c.Verdict != lab.Regressed && c.Verdict != lab.Improved || len(c.Blocks) < 4 {
+			continue
+		}
+		t := math.Abs(c.LogRatio) / c.SD * math.Sqrt(float64(len(c.Blocks)))
+		c.Red = t > 2*c.Critical
+		if c.Red && !held && c.Metric == lab.QPS {
+			held, c.Red, c.Held = true, false, true
+			c.Notes = append(c.Notes, "would be red, but spike: the difference in block 4 is off by +9.1 %")
+		}
+	}
+	inventGroups(s)
+	s.Lamps = lab.Lamps{Tests: 27, Secondary: 90, Alpha: 0.01, Level: 0.05, AlphaRed: 0.0015, AlphaRedSecondary: 1e-4, FalseAmbers: 0.27}
+	s.AA = &lab.AA{Tests: 15, Expected: 0.15, P: 1, Values: 15, Uniform: 0.42,
+		Text: "the base and its copy were called different in 0 of 15 comparisons; 0.1 are expected by chance, and so many or more with a probability of 100 %"}
+	inventNoise(s)
+	newer := s.Run.Variants[1]
+	at := time.Date(2026, 3, 14, 15, 12, 1, 0, time.UTC)
+	s.Events = []lab.Event{
+		{At: at, Block: -1, Text: "servers are kept still with SIGSTOP: the host has no cgroup v2"},
+		{At: at, Block: 3, Variant: newer, Text: "server died: signal 11; the block goes on without it"},
+		{At: at, Block: 7, Text: "resumed after an interruption"},
+	}
+}
+
+// inventGroups summarises comparisons as their definitions have it; the interval of a
+// group is that of a mean of independent steps.
+func inventGroups(s *lab.Summary) {
+	clients := []int{}
+	for _, l := range s.Run.Levels {
+		if !l.Warm && !slices.Contains(clients, l.Level.Clients) {
+			clients = append(clients, l.Level.Clients)
+		}
+	}
+	for _, v := range s.Run.Variants[1:] {
+		for _, g := range lab.Groups() {
+			for _, n := range append(slices.Clone(clients), 0) {
+				if sum, ok := inventGroup(s, v, g, n); ok {
+					s.Groups = append(s.Groups, sum)
+				}
+			}
+		}
+	}
+}
+
+func inventGroup(s *lab.Summary, v lab.Variant, g lab.Group, clients int) (lab.GroupSummary, bool) {
+	out := lab.GroupSummary{Candidate: v, Group: g, Clients: clients}
+	t := lab.Comparison{Base: s.Run.Base, Candidate: v, Level: lab.Level{Clients: clients}, Group: g, Metric: lab.QPS, Verdict: lab.Inconclusive, Done: true, Critical: 3.1}
+	var ratios []float64
+	variance := 0.0
+	for _, c := range s.Comparisons {
+		if c.Candidate != v || c.Group != g || c.Metric != lab.QPS || len(c.Blocks) == 0 || clients > 0 && c.Level.Clients != clients {
+			continue
+		}
+		ratios = append(ratios, math.Exp(c.LogRatio))
+		t.LogRatio += c.LogRatio
+		variance += c.SD * c.SD
+		if t.Blocks == nil || len(c.Blocks) < len(t.Blocks) {
+			t.Blocks = c.Blocks
+		}
+	}
+	k := float64(len(ratios))
+	if k == 0 || g == lab.Load && clients == 0 { // the load runs with one client only
+		return out, false
+	}
+	slices.Sort(ratios)
+	out.Levels, out.Min, out.Max = len(ratios), ratios[0], ratios[len(ratios)-1]
+	for _, r := range ratios {
+		out.Average += r / k
+	}
+	out.Median = (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2
+	t.LogRatio /= k
+	t.SD = math.Sqrt(variance) / k
+	half := t.Critical * t.SD / math.Sqrt(float64(len(t.Blocks)))
+	t.Lo, t.Hi = t.LogRatio-half, t.LogRatio+half
+	switch {
+	case len(t.Blocks) < 4:
+		t.Lo, t.Hi = math.Inf(-1), math.Inf(1)
+	case t.Lo > -0.05 && t.Hi < 0.05:
+		t.Verdict, t.Real = lab.Equivalent, t.Lo > 0 || t.Hi < 0
+	case t.Hi < 0:
+		t.Verdict = lab.Regressed
+	case t.Lo > 0:
+		t.Verdict = lab.Improved
+	}
+	t.Red = v.Copy == 0 && (t.Verdict == lab.Regressed || t.Verdict == lab.Improved) && math.Abs(t.LogRatio) > 2*half
+	out.Test = t
+	return out, true
+}
+
+func inventNoise(s *lab.Summary) {
+	for i, c := range s.Comparisons {
+		if c.Metric != lab.QPS || len(c.Blocks) == 0 {
+			continue
+		}
+		p := lab.PairNoise{
+			Candidate: c.Candidate, Level: c.Level, Blocks: len(c.Blocks), Mirrors: 4, SliceSD: 1.2 * c.SD, RestartSD: 0.4 * c.SD, DriftSD: 0.3 * c.SD,
+			Order: 0.001, OrderP: 0.4, IAT: 1, Overhead: 2, Measured: 1.6, Best: 2.4, Slices: 12,
+			Steal: 0.004, HostBusy: 0.011, Runq: 0.02, ClientBusy: 0.7, ServerBusy: 0.9,
+		}
+		switch {
+		case c.Level.Step.Name == "insert":
+			p.RestartSD, p.Advice = 2.1*c.SD, "one start of a server differs from the next by 13.4 %, slices leave 3.6 %: more blocks help, longer ones do not"
+		case c.Level.Step.Name == "point-query" && c.Level.Clients == 4:
+			p.Order, p.OrderP, p.Dropped = -0.013, 0.002, i%3+1
+			p.Notes = []string{"spike: the difference in block 4 is off by +9.1 %"}
+		}
+		if len(c.Blocks) < 4 {
+			p.SliceSD, p.RestartSD, p.OrderP = -1, -1, -1
+		}
+		s.Noise.Pairs = append(s.Noise.Pairs, p)
+	}
+	s.Noise.Advice = "slices differ more than starts of a server: more of them in a block"
+	for i, v := range s.Run.Variants {
+		s.Noise.Drops = append(s.Noise.Drops, lab.Drops{Variant: v, Slices: 96, Disturbed: i, Dropped: 4 * i})
 	}
 }

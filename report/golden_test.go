@@ -68,7 +68,12 @@ func TestGolden(t *testing.T) {
 		{"first-color.txt", "text", first(), Options{Width: 120, View: Brief, Color: true}},
 		{"first-cpu.txt", "text", first(), Options{Metric: lab.ServerCPU, Width: 120, View: Brief}},
 		{"first.md", "markdown", first(), Options{}},
+		{"first-dense.txt", "text", first(), Options{View: Dense, Width: 100}},
+		{"first-dense.md", "markdown", first(), Options{View: Dense}},
+		{"first-concurrency.txt", "text", first(), Options{View: Concurrency, Width: 100}},
+		{"part-concurrency.md", "markdown", part(), Options{View: Concurrency}},
 		{"part.csv", "csv", part(), Options{}},
+		{"first-groups.csv", "csv-groups", first(), Options{}},
 		{"part.bench", "benchfmt", part(), Options{}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

@@ -81,12 +81,7 @@ func newPage(s lab.Summary) (*page, error) {
 	var f footnotes
 	f.add(v.Footnotes...)
 	p.Whole = f.texts[:len(f.texts):len(f.texts)]
-	switch {
-	case v.steps == 0:
-		p.Empty = "There is nothing to show yet: no level has been run."
-	case len(v.candidates) == 0:
-		p.Empty = fmt.Sprintf("Only %s was run, so there is nothing to compare it with.", v.name(v.variants[0]))
-	}
+	p.Empty = v.nothing()
 	for _, g := range v.groups {
 		p.Groups = append(p.Groups, clean(string(g.name)))
 	}

@@ -15,7 +15,7 @@ func Markdown(w io.Writer, s lab.Summary, o Options) error {
 		return err
 	}
 	p := &printer{w: w}
-	for i, sec := range newView(s, o.Metric).sections(o.View == Full, true) {
+	for i, sec := range newView(s, o.Metric).sections(o.View, true) {
 		if sec.table == nil && len(sec.list) == 0 && len(sec.intro) == 0 {
 			continue
 		}
@@ -46,7 +46,7 @@ func (t table) markdown(p *printer) {
 	heads := make([]string, len(t.head))
 	rule := make([]string, len(t.head))
 	for i, h := range t.head {
-		heads[i], rule[i] = markdown(strings.ReplaceAll(h, "\n", " ")), "---:"
+		heads[i], rule[i] = markdown(strings.TrimSpace(strings.ReplaceAll(h, "\n", " "))), "---:"
 		if i < t.fixed {
 			rule[i] = ":---"
 		}

@@ -21,17 +21,22 @@ type Options struct {
 	Metric lab.Metric // what the verdict tables show; empty: lab.QPS
 	Width  int        // columns of the terminal, to which tables are wrapped; 0: no limit
 	Color  bool       // colour verdicts with ANSI escapes, in text only
-	View   string     // Full or Brief; empty: Full
+	View   string     // one of Views; empty: Full
 }
 
 // The views of a report in text and Markdown.
 const (
 	Full  = "full"  // everything
 	Brief = "brief" // sentences, verdict tables, failures and footnotes
+
+	Dense       = "dense"       // sentences, and a row per candidate: averages of point, range and write steps
+	Concurrency = "concurrency" // sentences, and two tables per step: values and ratios by number of clients
 )
 
 // Formats lists the names that Write knows.
-func Formats() []string { return []string{"text", "html", "csv", "json", "markdown", "benchfmt"} }
+func Formats() []string {
+	return []string{"text", "html", "csv", "json", "markdown", "benchfmt", "csv-groups"}
+}
 
 // Write writes a summary in the format of that name. Options matter to text and Markdown.
 func Write(w io.Writer, format string, s lab.Summary, o Options) error {
@@ -42,6 +47,8 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 		return HTML(w, s)
 	case "csv":
 		return CSV(w, s)
+	case "csv-groups":
+		return CSVGroups(w, s)
 	case "json":
 		return JSON(w, s)
 	case "markdown":
@@ -53,7 +60,7 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 }
 
 // Views lists the views of a report.
-func Views() []string { return []string{Full, Brief} }
+func Views() []string { return []string{Full, Brief, Dense, Concurrency} }
 
 // resolve fills in the zero options and checks the others.
 func (o Options) resolve() (Options, error) {

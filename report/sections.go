@@ -12,34 +12,17 @@ type section struct {
 	intro []string
 	table *table
 	list  []string
+
+	worded bool // the table has verdicts in words, if there is room
 }
 
 // sections returns the report, in order. With words, verdict tables say verdicts in
 // words behind their marks.
-func (v *view) sections(full, words bool) []section {
+func (v *view) sections(show string, words bool) []section {
 	var f footnotes
-	var out []section
 	whole := superscript(f.add(v.Footnotes...))
-	first := section{intro: []string{v.title()}}
-	for _, c := range v.candidates {
-		first.intro = append(first.intro, v.sentence(c))
-	}
-	switch {
-	case len(v.variants) == 0 || v.steps == 0:
-		first.intro = append(first.intro, "There is nothing to show yet: no level has been run.")
-	case len(v.candidates) == 0:
-		first.intro = append(first.intro, fmt.Sprintf("Only %s was run, so there is nothing to compare it with.", v.name(v.variants[0])))
-	}
-	first.intro = append(first.intro, v.lamps()...)
-	out = append(out, first)
-	if v.steps > 0 {
-		for _, c := range v.candidates {
-			out = append(out, v.verdicts(c, words, whole, &f))
-		}
-		if len(v.candidates) > 0 {
-			out = append(out, section{intro: []string{v.caveat(), legend()}}, v.groupTable())
-		}
-	}
+	out := append([]section{v.opening()}, v.results(show, words, whole, &f)...)
+	full := show == Full
 	if full && v.steps > 0 {
 		out = append(out, v.absolute(), v.costs())
 		if len(v.candidates) > 0 {
@@ -61,8 +44,58 @@ func (v *view) sections(full, words bool) []section {
 	return append(out, section{title: "How it was measured", list: v.measured()})
 }
 
-func legend() string {
-	return "▼ regressed  ▲ improved  = equivalent  ▽ △ equivalent, small but real (worse, better)  ? inconclusive  ✗ broken  · not run"
+// opening says the most important things in sentences.
+func (v *view) opening() section {
+	out := section{intro: []string{v.title()}}
+	add := func(s string) {
+		if s != "" {
+			out.intro = append(out.intro, s)
+		}
+	}
+	add(v.lamps())
+	for _, c := range v.candidates {
+		add(v.sentence(c))
+	}
+	add(v.nothing())
+	add(v.copies())
+	return out
+}
+
+// nothing says why there is nothing to compare; empty if there is.
+func (v *view) nothing() string {
+	switch {
+	case len(v.variants) == 0 || v.steps == 0:
+		return "There is nothing to show yet: no level has been run."
+	case len(v.candidates) == 0:
+		return fmt.Sprintf("Only %s was run, so there is nothing to compare it with.", v.name(v.variants[0]))
+	}
+	return ""
+}
+
+// results returns the tables that a view is about, with how to read them.
+func (v *view) results(show string, words bool, whole string, f *footnotes) []section {
+	if v.steps == 0 || len(v.candidates) == 0 && show != Concurrency {
+		return nil
+	}
+	switch show {
+	case Dense:
+		return []section{v.dense(whole, f)}
+	case Concurrency:
+		return append(v.concurrency(whole, f), section{intro: []string{v.caveat(), v.legend()}})
+	}
+	var out []section
+	for _, c := range v.candidates {
+		out = append(out, v.verdicts(c, words, whole, f))
+	}
+	return append(out, section{intro: []string{v.caveat(), v.legend()}}, v.groupTable(words, f))
+}
+
+func (v *view) legend() string {
+	s := "▼ regressed  ▲ improved  = equivalent  ▽ △ equivalent, small but real (worse, better)  ? inconclusive  ✗ broken  · not run"
+	if v.lamped() {
+		s += "; ▼▼ ▲▲ are red: they hold over the whole report; ▼ ▲ are amber: each for itself"
+	}
+	return s
 }
 
 // verdicts returns the table of a candidate: a row per step, a column per number of clients.
@@ -86,7 +119,7 @@ func (v *view) verdicts(candidate lab.Variant, words bool, whole string, f *foot
 	}
 	title := fmt.Sprintf("%s, %s / %s [%s interval]%s", sc.relative(), v.name(candidate), v.name(v.Run.Base),
 		share(1-v.plan.Alpha), whole)
-	return section{title: title, table: t}
+	return section{title: title, table: t, worded: true}
 }
 
 func (v *view) clientHeads() []string {
@@ -100,7 +133,7 @@ func (v *view) clientHeads() []string {
 // verdictCell returns ratio, interval, and mark with footnotes.
 func (v *view) verdictCell(e entry, words bool, f *footnotes) cell {
 	notes := superscript(f.add(e.notes()...))
-	last := e.state.mark()
+	last := e.mark()
 	if e.state == broken || e.state == notRun {
 		return cell{parts: []string{"", string(e.state), last + notes}, state: e.state}
 	}
@@ -116,7 +149,7 @@ func (v *view) verdictWord(e entry) string {
 	if e.state == inconclusive && finite(e.comp.MDE) && e.comp.MDE > 0 {
 		return "could see " + size(e.comp.MDE)
 	}
-	return e.state.word()
+	return e.word()
 }
 
 // absolute returns the values of the metric of all variants.
@@ -226,7 +259,7 @@ func (v *view) costCell(c lab.Cell, m lab.Metric) cell {
 	if c.Variant == v.Run.Base || e.state == notRun || e.state == broken {
 		return cell{parts: []string{text, ""}}
 	}
-	return cell{parts: []string{text, "(" + ratio(e.comp.LogRatio) + " " + e.state.mark() + ")"}, state: e.state}
+	return cell{parts: []string{text, "(" + ratio(e.comp.LogRatio) + " " + e.mark() + ")"}, state: e.state}
 }
 
 // seen returns what could have been seen, and the comparisons that are inconclusive.

@@ -15,10 +15,9 @@ func Text(w io.Writer, s lab.Summary, o Options) error {
 		return err
 	}
 	v := newView(s, o.Metric)
-	full := o.View == Full
-	sections := v.sections(full, true)
+	sections := v.sections(o.View, true)
 	if o.Width > 0 && tooWide(sections, o.Width) {
-		sections = v.sections(full, false)
+		sections = v.sections(o.View, false)
 	}
 	p := &printer{w: w}
 	first := true
@@ -35,10 +34,10 @@ func Text(w io.Writer, s lab.Summary, o Options) error {
 	return p.err
 }
 
-// tooWide reports whether a verdict table would have to be wrapped.
+// tooWide reports whether a table with verdicts in words would have to be wrapped.
 func tooWide(sections []section, width int) bool {
 	for _, s := range sections {
-		if s.table != nil && s.table.fixed == 1 && s.table.widest() > width {
+		if s.worded && s.table.widest() > width {
 			return true
 		}
 	}

@@ -272,6 +272,28 @@ func (v *view) entry(candidate lab.Variant, l lab.Level, m lab.Metric) (e entry,
 	return e, true
 }
 
+// mark returns the sign of an entry, twice if it is red.
+func (e entry) mark() string {
+	if e.judged() {
+		return lampMark(e.comp)
+	}
+	return e.state.mark()
+}
+
+// word returns the state of an entry as tables say it.
+func (e entry) word() string {
+	if e.judged() {
+		return lampWord(e.comp)
+	}
+	return e.state.word()
+}
+
+// judged reports whether there is a verdict.
+func (e entry) judged() bool { return e.state != broken && e.state != notRun }
+
+// red reports whether an entry's red lamp is lit.
+func (e entry) red() bool { return e.judged() && e.comp.Red }
+
 // entries returns all that is known of a candidate in the view's metric, in the order of tables.
 func (v *view) entries(candidate lab.Variant) []entry {
 	var out []entry

@@ -13,16 +13,20 @@ import (
 type tally struct {
 	total     int // levels of the run
 	by        map[state]int
-	worst     *lab.Comparison // the regression that is largest
+	red       map[state]int
+	worst     *lab.Comparison // the regression that is largest, of the red ones if there are any
 	best      *lab.Comparison // likewise
 	firstNone entry           // the first that is broken or not run
 }
 
 func (v *view) tally(candidate lab.Variant) tally {
-	t := tally{by: map[state]int{}}
+	t := tally{by: map[state]int{}, red: map[state]int{}}
 	for _, e := range v.entries(candidate) {
 		t.total++
 		t.by[e.state]++
+		if e.red() {
+			t.red[e.state]++
+		}
 		switch e.state {
 		case regressed:
 			t.worst = larger(t.worst, e.comp)
@@ -37,11 +41,32 @@ func (v *view) tally(candidate lab.Variant) tally {
 	return t
 }
 
+// larger returns the red one of two differences, and of equals the larger.
 func larger(a, b *lab.Comparison) *lab.Comparison {
-	if a != nil && math.Abs(a.LogRatio) >= math.Abs(b.LogRatio) {
+	switch {
+	case a == nil:
+		return b
+	case a.Red != b.Red:
+		if a.Red {
+			return a
+		}
+		return b
+	case math.Abs(a.LogRatio) >= math.Abs(b.LogRatio):
 		return a
 	}
 	return b
+}
+
+// reds says how many of those that regressed or improved are red, in brackets.
+func (t tally) reds(s state) string {
+	switch n := t.red[s]; {
+	case n == 0:
+		return ""
+	case n == t.by[s]:
+		return " (red)"
+	default:
+		return fmt.Sprintf(" (%d red)", n)
+	}
 }
 
 // title names the run.
@@ -71,12 +96,12 @@ func (v *view) sentence(candidate lab.Variant) string {
 	}
 	var parts []string
 	if n := t.by[regressed]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d regressed, %s %s", n, t.total, extreme("worst", n), v.said(t.worst)))
+		parts = append(parts, fmt.Sprintf("%d of %d regressed%s, %s %s", n, t.total, t.reds(regressed), extreme("worst", n), v.said(t.worst)))
 	} else {
 		parts = append(parts, fmt.Sprintf("none of %d regressed", t.total))
 	}
 	if n := t.by[improved]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d improved, %s %s", n, extreme("best", n), v.said(t.best)))
+		parts = append(parts, fmt.Sprintf("%d improved%s, %s %s", n, t.reds(improved), extreme("best", n), v.said(t.best)))
 	}
 	small := t.by[smallWorse] + t.by[smallBetter]
 	if n := t.by[equivalent] + small; n > 0 {
