@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ func TestGoldenBuiltIn(t *testing.T) {
 	for file, p := range map[string]*Program{
 		"slap.sql":        builtIn(t, "slap", nil, my97),
 		"slap-memory.sql": builtIn(t, "slap", nil, memory),
+		"bug68079.sql":    builtIn(t, "bug68079", nil, my97),
 		"sysbench.sql":    builtIn(t, "sysbench", map[string]string{"tables": "2", "rows": "1000"}, my97),
 	} {
 		goldenFile(t, file, show(p))
@@ -69,40 +71,69 @@ func show(p *Program) string {
 	return b.String()
 }
 
-// TestCatalogue counts the sysbench steps as the scripts that they come from do.
+// TestCatalogue counts the sysbench steps as the scripts that they come from do, and
+// compares the subsets with what is known of how they differ.
 func TestCatalogue(t *testing.T) {
 	_, text, _ := workloads.Text("sysbench")
 	w, err := Parse("sysbench.toml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := func(names ...string) string {
+	// The names of a selection's results, and how many there are of each group.
+	results := func(names ...string) (out []string, counts string) {
 		steps, err := w.Select(names)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := map[lab.Group]int{}
 		for _, s := range steps {
-			n[s.Group]++
+			if n[s.Group]++; !s.Warm {
+				out = append(out, s.Name)
+			}
 		}
-		return fmt.Sprintf("%d: %d point %d range %d aggregate %d write %d warm", len(steps), n[lab.Point], n[lab.Range], n[lab.Aggregate], n[lab.Write], n[""])
+		return out, fmt.Sprintf("%d: %d point %d range %d aggregate %d write, %d warm", len(out), n[lab.Point], n[lab.Range], n[lab.Aggregate], n[lab.Write], n[""])
 	}
 	for subset, want := range map[string]string{
-		"published32": "32: 9 point 5 range 8 aggregate 10 write 0 warm",
-		"standard":    "38: 10 point 6 range 8 aggregate 10 write 4 warm",
-		"classic42":   "42: 17 point 9 range 6 aggregate 10 write 0 warm",
-		"32":          "32: 9 point 5 range 8 aggregate 10 write 0 warm",
-		"first":       "5: 1 point 2 range 0 aggregate 2 write 0 warm",
+		"all":         "47: 17 point 9 range 11 aggregate 10 write, 4 warm",
+		"default34":   "34: 10 point 6 range 8 aggregate 10 write, 4 warm",
+		"published32": "32: 9 point 5 range 8 aggregate 10 write, 4 warm",
+		"classic42":   "42: 17 point 9 range 6 aggregate 10 write, 3 warm",
+		"first":       "5: 1 point 2 range 0 aggregate 2 write, 0 warm",
 	} {
-		if got := count(subset); got != want {
+		if _, got := results(subset); got != want {
 			t.Errorf("%s has %s, want %s", subset, got, want)
 		}
 	}
-	if got, want := count(), count("standard"); got != want {
-		t.Errorf("the default has %s, want %s", got, want)
-	}
 	if len(w.Steps) != 51 {
 		t.Errorf("%d steps in all, want 51", len(w.Steps))
+	}
+	published, _ := results("32")
+	today, _ := results()
+	classic, _ := results("42")
+	for _, c := range []struct {
+		what        string
+		from, minus []string
+		want        []string
+	}{
+		{"run by default and not published", today, published, []string{"point-query.pre", "range-notcovered-si.pre"}},
+		{"published and not run in 2023", published, classic, []string{"read-only-simple", "read-only-sum", "read-only-order", "read-only-distinct", "read-only-count"}},
+		{"run in 2023 and not published, fresh tables apart", slices.DeleteFunc(slices.Clone(classic), fresh), published, nil},
+	} {
+		var got []string
+		for _, s := range c.from {
+			if !slices.Contains(c.minus, s) {
+				got = append(got, s)
+			}
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.what, d)
+		}
+	}
+	// What is read of fresh tables is read again of fragmented ones.
+	for _, s := range classic {
+		if again := strings.TrimSuffix(s, ".pre"); !slices.Contains(classic, again) {
+			t.Errorf("%s is without %s", s, again)
+		}
 	}
 	// Queries per transaction, from the archives.
 	p := builtIn(t, "sysbench", nil, Target{Family: lab.MySQL, Version: [3]int{8, 4, 0}, Engine: "InnoDB"})
@@ -110,6 +141,31 @@ func TestCatalogue(t *testing.T) {
 		if got := p.steps[step].per; got != want {
 			t.Errorf("%s counts %d operations to a transaction, want %d", step, got, want)
 		}
+	}
+}
+
+func fresh(step string) bool { return strings.HasSuffix(step, ".pre") }
+
+// TestBug68079 counts keys and categories of the generated rows as the report's dump has
+// them.
+func TestBug68079(t *testing.T) {
+	p := builtIn(t, "bug68079", nil, Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: "InnoDB"})
+	column := func(table, column int) map[string]int {
+		tb := &p.tables[table]
+		var f frame
+		out := map[string]int{}
+		for f.vars[varRow] = 1; f.vars[varRow] <= tb.rows; f.vars[varRow]++ {
+			out[string(tb.exprs[column].app(&f, nil))]++
+		}
+		return out
+	}
+	incidents, categories, tasks := column(0, 1), column(0, 0), column(1, 0)
+	both := 0
+	for key := range tasks {
+		both += incidents[key]
+	}
+	if got, want := []int{len(incidents), len(categories), len(tasks), both}, []int{8192, 8191, 8292, 103}; !slices.Equal(got, want) {
+		t.Errorf("incidents, categories, tasks and common keys: %v, want %v", got, want)
 	}
 }
 
