@@ -65,13 +65,21 @@ func (v *view) lamps() string {
 	n := v.lit()
 	s := fmt.Sprintf("%d red, %d amber; %s false ambers are expected if nothing differs. These are of %s, those of groups of steps included; at most %s of such reports have even one false red.",
 		n.red, n.amber, few(v.Lamps.FalseAmbers), count(v.Lamps.Tests, "test"), share(v.Lamps.Level))
-	switch {
-	case n.held == 1:
-		s += " 1 amber would be red, but for a doubt that a footnote tells."
-	case n.held > 1:
-		s += fmt.Sprintf(" %d ambers would be red, but for doubts that footnotes tell.", n.held)
+	if h := heldText(n.held); h != "" {
+		s += " " + h
 	}
 	return s
+}
+
+// heldText says how many ambers are held back from being red.
+func heldText(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 amber would be red, but for a doubt that a footnote tells."
+	}
+	return fmt.Sprintf("%d ambers would be red, but for doubts that footnotes tell.", n)
 }
 
 // lamped reports whether lamps can be told: they are of throughput.
@@ -94,8 +102,10 @@ func (v *view) copies() string {
 	if v.AA == nil || v.AA.Text == "" {
 		return ""
 	}
-	return "A/A: " + strings.TrimRight(clean(v.AA.Text), ".") + "."
+	return "A/A: " + v.copiesText()
 }
+
+func (v *view) copiesText() string { return strings.TrimRight(clean(v.AA.Text), ".") + "." }
 
 // sentenceCase returns text with a capital at its beginning.
 func sentenceCase(s string) string {

@@ -23,7 +23,7 @@ func HTML(w io.Writer, s lab.Summary) error {
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
-	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html")
+	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/diagnosis.html")
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
@@ -44,14 +44,18 @@ type page struct {
 	Subtitle   string
 	Large      bool   // so that the browser should lay out only what is seen
 	Empty      string // said instead of everything else
+	Short      shortPart
 	Candidates []candidatePart
 	Groups     []string // of the overview's averages
 	Whole      []string // run-wide footnotes, at the top
 	Caveat     string
+	Lamped     bool // so that the legend tells red and amber
 	Levels     levelTable
 	Absolute   absoluteTable
 	Costs      costTable
+	Noise      noiseTable
 	Failures   []failurePart
+	Events     []eventPart
 	Footnotes  []notePart
 	Setup      setupPart
 	Figures    figures
@@ -89,8 +93,12 @@ func newPage(s lab.Summary) (*page, error) {
 	p.Levels = b.levelTable()
 	p.Large = len(p.Levels.Rows) > manyRows
 	p.Candidates = b.candidateParts()
+	p.Short = b.short()
+	p.Lamped = v.lamped()
 	p.Absolute = v.absoluteTable()
 	p.Costs = v.costTable()
+	p.Noise = v.noiseTable()
+	p.Events = v.eventParts()
 	p.Setup = v.setup()
 	for _, x := range v.brokenCells() {
 		p.Failures = append(p.Failures, failurePart{v.name(x.cell.Variant), v.at(x.cell.Level()), blockNumbers(x.blocks), cleanLines(x.reason)})

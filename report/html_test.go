@@ -163,6 +163,9 @@ func huge() lab.Summary {
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	s := invent(sh, rng, func(lab.Variant, lab.Level, lab.Metric) effect { return effect{0.06 * rng.NormFloat64(), 0.03} })
+	inventGroups(&s)
+	inventNoise(&s)
+	s.Lamps = lab.Lamps{Tests: 19 * (42*6 + 5*7), Alpha: 0.01, Level: 0.05, FalseAmbers: 54.5}
 	for _, side := range s.Run.Sides {
 		for i := range 600 {
 			side.Settings["some_server_variable_"+string(rune('a'+i%26))+strings.Repeat("x", i/26)] = []string{"ON", "OFF", "134217728"}[rng.IntN(3)]

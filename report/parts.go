@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -74,8 +75,10 @@ func (b *builder) levelTable() levelTable {
 		for _, e := range b.entries(c) {
 			r := b.levelRow(e, fmt.Sprintf("c%d", len(t.Rows)))
 			r.Group = groupOf[e.level.Step]
-			if !slices.Contains(t.Verdicts, r.Word) {
-				t.Verdicts = append(t.Verdicts, r.Word)
+			for _, word := range strings.Split(r.Word, ", ") { // regressed, red
+				if !slices.Contains(t.Verdicts, word) {
+					t.Verdicts = append(t.Verdicts, word)
+				}
 			}
 			t.Rows = append(t.Rows, r)
 		}
@@ -88,7 +91,7 @@ func (b *builder) levelRow(e entry, id string) levelRow {
 	r := levelRow{
 		ID: id, Candidate: b.name(e.candidate), Step: b.step(e.level.Step), Clients: e.level.Clients,
 		Change: none, See: none,
-		State: e.state.class(), Mark: e.state.mark(), Word: e.state.word(), Notes: b.notes.add(e.notes()...),
+		State: e.state.class(), Mark: e.mark(), Word: e.word(), Notes: b.notes.add(e.notes()...),
 	}
 	if e.state == broken || e.state == notRun {
 		return r
@@ -136,7 +139,7 @@ type candidatePart struct {
 	Groups   []matrixGroup
 }
 
-type link struct{ ID, Text, Amount, Span string }
+type link struct{ ID, Mark, Text, Amount, Span string }
 
 type countPart struct {
 	State, Mark, Word string
@@ -171,12 +174,16 @@ func (b *builder) candidateParts() []candidatePart {
 		}
 		t := b.tally(c)
 		for _, s := range []state{regressed, improved, equivalent, smallWorse, smallBetter, inconclusive, broken, notRun} {
-			if t.by[s] > 0 {
+			n := t.by[s] - t.red[s]
+			if t.red[s] > 0 {
+				p.Counts = append(p.Counts, countPart{s.class() + " lit", s.mark() + s.mark(), s.word() + ", red", t.red[s]})
+			}
+			if n > 0 {
 				word := s.word()
 				if s == smallWorse || s == smallBetter {
 					word = string(s)
 				}
-				p.Counts = append(p.Counts, countPart{s.class(), s.mark(), word, t.by[s]})
+				p.Counts = append(p.Counts, countPart{s.class(), s.mark(), word, n})
 			}
 		}
 		p.Worst, p.More = b.worst(c)
@@ -201,17 +208,17 @@ func (b *builder) worst(candidate lab.Variant) ([]link, int) {
 		}
 	}
 	slices.SortStableFunc(all, func(x, y entry) int {
-		switch {
-		case x.comp.LogRatio < y.comp.LogRatio:
-			return -1
-		case x.comp.LogRatio > y.comp.LogRatio:
+		if x.red() != y.red() { // red ones first
+			if x.red() {
+				return -1
+			}
 			return 1
 		}
-		return 0
+		return cmp.Compare(x.comp.LogRatio, y.comp.LogRatio)
 	})
 	var out []link
 	for _, e := range all[:min(len(all), worstShown)] {
-		out = append(out, link{b.rows[e.pairing], b.at(e.level), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi)})
+		out = append(out, link{b.rows[e.pairing], e.mark(), b.at(e.level), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi)})
 	}
 	return out, len(all) - len(out)
 }
@@ -226,7 +233,7 @@ func (b *builder) matrixGroup(candidate lab.Variant, g group) matrixGroup {
 				r.Cells = append(r.Cells, matrixCell{None: true})
 				continue
 			}
-			m := matrixCell{ID: b.rows[e.pairing], Class: e.state.class(), Mark: e.state.mark(), Word: e.state.word()}
+			m := matrixCell{ID: b.rows[e.pairing], Class: e.state.class(), Mark: e.mark(), Word: e.word()}
 			if e.state != broken && e.state != notRun {
 				m.Ratio = ratio(e.comp.LogRatio)
 				if finite(e.comp.Lo) && finite(e.comp.Hi) {

@@ -132,9 +132,9 @@ func (v *view) costPart(c lab.Cell, m lab.Metric, brief bool) costPart {
 	if c.Variant == v.Run.Base || e.state == notRun || e.state == broken {
 		return p
 	}
-	p.Ratio, p.Mark, p.State = ratio(e.comp.LogRatio), e.state.mark(), e.state.class()
+	p.Ratio, p.Mark, p.State = ratio(e.comp.LogRatio), e.mark(), e.state.class()
 	if !brief {
-		p.Span = e.state.word() + " " + ratioSpan(e.comp.Lo, e.comp.Hi)
+		p.Span = e.word() + " " + ratioSpan(e.comp.Lo, e.comp.Hi)
 	}
 	return p
 }

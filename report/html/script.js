@@ -64,7 +64,8 @@
       for (const row of table.tBodies[0].rows) {
         const f = facts.get(row);
         const keep = f.step.includes(find)
-          && ['candidate', 'group', 'verdict'].every(k => !value('by-' + k) || value('by-' + k) === f[k]);
+          && ['candidate', 'group'].every(k => !value('by-' + k) || value('by-' + k) === f[k])
+          && (!value('by-verdict') || f.verdict.split(', ').includes(value('by-verdict'))); // regressed, red
         if (keep) matching++;
         row.hidden = !keep || matching > limit;
       }
