@@ -195,7 +195,7 @@ func TestBrowser(t *testing.T) {
 func testPage(t *testing.T, browser context.Context) {
 	b := open(t, browser, first())
 	b.shot("desktop", "")
-	for _, part := range []string{"levels-head", "absolute-head", "costs-head", "setup-head"} {
+	for _, part := range []string{"v0", "levels-head", "absolute-head", "costs-head", "noise-head", "setup-head"} {
 		b.shot("desktop-"+part, part)
 	}
 	b.view(390, 844, "light")
@@ -207,6 +207,14 @@ func testPage(t *testing.T, browser context.Context) {
 	b.shot("phone-top", "main")
 	b.shot("phone-matrix", "v1")
 	b.shot("phone-levels-head", "levels-head")
+	b.shot("phone-noise-head", "noise-head")
+	for head, wide := range map[string]string{"levels-head": "#level-table", "noise-head": ".noise"} {
+		b.view(1280, 900, "light")
+		if over := eval[int](b, `(e => e.scrollWidth - e.clientWidth)(document.querySelector('`+wide+`').parentElement)`); over > 0 {
+			t.Errorf("on a desktop the table under %s is %d pixels too wide", head, over)
+		}
+	}
+	b.view(390, 844, "light")
 	light := eval[string](b, "getComputedStyle(document.body).backgroundColor")
 	b.view(1280, 900, "dark")
 	if dark := eval[string](b, "getComputedStyle(document.body).backgroundColor"); dark == light {
@@ -302,8 +310,13 @@ func testFilter(t *testing.T, browser context.Context) {
 	if len(got) != 5 {
 		t.Errorf("%d rows regressed, want 5: %q", len(got), got)
 	}
+	set("by-verdict", "red")
+	if got := b.column("verdict"); len(got) != 6 || got[0] != "▼▼ regressed, red" {
+		t.Errorf("%d rows are red, want 6: %q", len(got), got)
+	}
+	set("by-verdict", "regressed")
 	set("find", "POINT")
-	if d := cmp.Diff([]string{"point-query", "point-query4"}, b.column("step")); d != "" {
+	if d := cmp.Diff([]string{"point-query4", "point-query5"}, b.column("step")); d != "" {
 		t.Errorf("steps with point that regressed (-want +got):\n%s", d)
 	}
 	if got := eval[string](b, "document.getElementById('shown').textContent"); got != "2 of 30 shown" {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 
 	"backslide/lab"
@@ -95,20 +96,41 @@ func (l detail) of(s lab.Summary) lab.Summary {
 		if !l.comparisons(c.Metric) {
 			continue
 		}
-		for _, x := range []*float64{&c.BaseValue, &c.CandidateValue, &c.LogRatio, &c.Lo, &c.Hi, &c.EqLo, &c.EqHi, &c.SD, &c.DF, &c.MDE, &c.Critical} {
-			*x = round(*x)
-		}
-		old := c.Blocks
-		c.Blocks = make([]lab.BlockDiff, 0, len(old))
-		for _, d := range old {
-			if l.blocks(c.Metric) {
-				d.Diff, d.Base, d.Candidate = round(d.Diff), round(d.Base), round(d.Candidate)
-				c.Blocks = append(c.Blocks, d)
-			}
-		}
-		out.Comparisons = append(out.Comparisons, c)
+		out.Comparisons = append(out.Comparisons, l.comparison(c))
+	}
+	out.Groups = slices.Clone(s.Groups)
+	for i := range out.Groups {
+		g := &out.Groups[i]
+		roundAll(&g.Min, &g.Max, &g.Average, &g.Median)
+		g.Test = l.comparison(g.Test)
+	}
+	out.Noise.Pairs = slices.Clone(s.Noise.Pairs)
+	for i := range out.Noise.Pairs {
+		p := &out.Noise.Pairs[i]
+		roundAll(&p.Mirrors, &p.SliceSD, &p.RestartSD, &p.DriftSD, &p.Order, &p.OrderP, &p.IAT, &p.Overhead, &p.Measured, &p.Best,
+			&p.Steal, &p.HostBusy, &p.Runq, &p.MajorFaults, &p.ClientBusy, &p.ServerBusy)
 	}
 	return out
+}
+
+// comparison returns a comparison in six digits, without its blocks where they are left out.
+func (l detail) comparison(c lab.Comparison) lab.Comparison {
+	roundAll(&c.BaseValue, &c.CandidateValue, &c.LogRatio, &c.Lo, &c.Hi, &c.EqLo, &c.EqHi, &c.SD, &c.DF, &c.MDE, &c.Critical)
+	old := c.Blocks
+	c.Blocks = make([]lab.BlockDiff, 0, len(old))
+	for _, d := range old {
+		if l.blocks(c.Metric) {
+			roundAll(&d.Diff, &d.Base, &d.Candidate)
+			c.Blocks = append(c.Blocks, d)
+		}
+	}
+	return c
+}
+
+func roundAll(all ...*float64) {
+	for _, x := range all {
+		*x = round(*x)
+	}
 }
 
 // round returns x to six digits.

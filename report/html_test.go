@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -67,6 +68,23 @@ func hostile() lab.Summary {
 		level(&s.Failures[i].Cell.Step)
 		s.Failures[i].Err = evil + "\n" + s.Failures[i].Err
 	}
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		name(&g.Candidate)
+		g.Group += lab.Group(evil)
+		g.Test.Notes = append(g.Test.Notes, evil)
+	}
+	for i := range s.Noise.Pairs {
+		p := &s.Noise.Pairs[i]
+		name(&p.Candidate)
+		level(&p.Level.Step)
+		p.Notes, p.Advice = append(p.Notes, evil), evil
+	}
+	for i := range s.Noise.Drops {
+		name(&s.Noise.Drops[i].Variant)
+	}
+	s.Noise.Advice, s.AA.Text = evil, evil
+	s.Events = append(s.Events, lab.Event{Block: 1, Variant: lab.Variant{Build: evil}, Text: evil})
 	s.Footnotes = append(s.Footnotes, evil)
 	s.Run.Name, s.Run.Freezer, s.Run.Experiment.File, s.Run.Experiment.Name = evil, evil, evil, evil
 	s.Run.Host = lab.Host{Kernel: evil, CPU: evil, Governor: evil, Virtual: evil, FileSystem: evil, Client: evil, THP: evil, Warnings: []string{evil}}
@@ -165,6 +183,9 @@ func huge() lab.Summary {
 	s := invent(sh, rng, func(lab.Variant, lab.Level, lab.Metric) effect { return effect{0.06 * rng.NormFloat64(), 0.03} })
 	inventGroups(&s)
 	inventNoise(&s)
+	for i := range s.Noise.Pairs {
+		s.Noise.Pairs[i].Advice = fmt.Sprintf("slices leave %.2f %%, starts of a server differ by 1.1 %%: 14 slices per block instead of 8", rng.Float64())
+	}
 	s.Lamps = lab.Lamps{Tests: 19 * (42*6 + 5*7), Alpha: 0.01, Level: 0.05, FalseAmbers: 54.5}
 	for _, side := range s.Run.Sides {
 		for i := range 600 {

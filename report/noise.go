@@ -9,7 +9,10 @@ import (
 	"backslide/lab"
 )
 
-const noiseLines = 40 // levels that the text names at most
+const (
+	noiseLines = 40 // levels that the text names at most
+	noiseTexts = 4  // things that are said of a level at most
+)
 
 // levelNoise is the noise of all candidates at one level.
 type levelNoise struct {
@@ -17,18 +20,22 @@ type levelNoise struct {
 	pairs []lab.PairNoise
 }
 
-// noiseLevels gathers the run's noise by level, in the order of the summary.
+// noiseLevels gathers the run's noise by level, in the order of tables.
 func (v *view) noiseLevels() []levelNoise {
-	at := map[lab.Level]int{}
-	var out []levelNoise
+	at := map[lab.Level][]lab.PairNoise{}
 	for _, p := range v.Summary.Noise.Pairs {
-		i, ok := at[p.Level]
-		if !ok {
-			i = len(out)
-			at[p.Level] = i
-			out = append(out, levelNoise{level: p.Level})
+		at[p.Level] = append(at[p.Level], p)
+	}
+	var out []levelNoise
+	for _, g := range v.groups {
+		for _, s := range g.steps {
+			for _, n := range v.clients {
+				l := lab.Level{Step: s, Clients: n}
+				if len(at[l]) > 0 {
+					out = append(out, levelNoise{l, at[l]})
+				}
+			}
 		}
-		out[i].pairs = append(out[i].pairs, p)
 	}
 	return out
 }
@@ -53,6 +60,9 @@ func (n levelNoise) advice(v *view) []string {
 		if len(of[t]) < len(v.candidates) {
 			texts[i] = strings.Join(of[t], ", ") + ": " + t
 		}
+	}
+	if n := len(texts) - noiseTexts; n > 0 {
+		texts = append(texts[:noiseTexts], fmt.Sprintf("and %d more, in the figures", n))
 	}
 	return texts
 }

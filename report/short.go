@@ -49,13 +49,13 @@ func (b *builder) short() shortPart {
 	if b.lamped() {
 		n := b.lit()
 		out.Tiles = append(out.Tiles,
-			tile{"red", fmt.Sprint(n.red), "▼▼", "red", fmt.Sprintf("of %s; at most %s of such reports have even one false red", count(b.Lamps.Tests, "test"), share(b.Lamps.Level))},
-			tile{"amber", fmt.Sprint(n.amber), "▼", "amber", few(b.Lamps.FalseAmbers) + " false ones are expected if nothing differs"},
+			tile{"red", fmt.Sprint(n.red), "▼▼ ▲▲", "red", fmt.Sprintf("of %s; at most %s of such reports have even one false red", count(b.Lamps.Tests, "test"), share(b.Lamps.Level))},
+			tile{"amber", fmt.Sprint(n.amber), "▼ ▲", "amber", few(b.Lamps.FalseAmbers) + " false ones are expected if nothing differs"},
 		)
 		out.Held = heldText(n.held)
 	}
 	if a := b.AA; a != nil {
-		t := tile{"calm", fmt.Sprintf("%d of %d", a.Alarms, a.Tests), "✓", "A/A", sentenceCase(b.copiesText())}
+		t := tile{"calm", fmt.Sprintf("%d of %d", a.Alarms, a.Tests), "✓", "A/A alarms", strings.ReplaceAll(sentenceCase(b.copiesText()), " %", "\u00a0%")}
 		switch {
 		case a.Held:
 			t.Class, t.Mark = "held", "✗"
@@ -65,6 +65,9 @@ func (b *builder) short() shortPart {
 		out.Tiles = append(out.Tiles, t)
 	}
 	for _, c := range b.candidates {
+		if b.monitor(c) {
+			continue // its tile says what it is for
+		}
 		if g, ok := b.candidateGroups(c); ok {
 			out.Groups = append(out.Groups, g)
 		}
