@@ -18,13 +18,6 @@ import (
 	"backslide/lab"
 )
 
-// Statements that fill tables hold rows up to about this size, well below the smallest
-// default of max_allowed_packet (1 MiB).
-const (
-	maxInsert     = 512 << 10
-	maxInsertRows = 2000
-)
-
 // dataVersion changes when the same workload would be filled with other rows.
 const dataVersion = 1
 
@@ -164,37 +157,6 @@ func report(done *atomic.Int64, total int64, progress func(rows, total int64)) (
 	return func() { close(quit); <-ended }
 }
 
-// fill inserts all rows, statement by statement in the order of their numbers; which
-// connection sends one is left to chance.
-func (t *table) fill(ctx context.Context, conns []Conn, seed uint64, done *atomic.Int64) error {
-	if t.rows == 0 {
-		return nil
-	}
-	per := t.perInsert(seed)
-	statements := int((t.rows + per - 1) / per)
-	bufs := make(map[Conn]*insert, len(conns))
-	for _, c := range conns {
-		bufs[c] = t.inserter(seed)
-	}
-	return each(ctx, conns, statements, func(c Conn, i int) error {
-		in := bufs[c]
-		from := int64(i)*per + 1
-		to := min(from+per-1, t.rows)
-		if err := c.SendQuery(in.statement(from, to)); err != nil {
-			return err
-		}
-		r, err := await(ctx, c)
-		if err != nil {
-			return err
-		}
-		if r.Code != 0 {
-			return fmt.Errorf("rows %d to %d: %w", from, to, &StatementError{quoteShort(string(in.buf)), r})
-		}
-		done.Add(to - from + 1)
-		return nil
-	})
-}
-
 // await waits for the reply to what was sent on c.
 func await(ctx context.Context, c Conn) (lab.Reply, error) {
 	pfd := []unix.PollFd{{Fd: int32(c.FD())}}
@@ -212,69 +174,6 @@ func await(ctx context.Context, c Conn) (lab.Reply, error) {
 		}
 	}
 	return lab.Reply{}, context.Cause(ctx)
-}
-
-// insert makes INSERT statements of a table's rows.
-type insert struct {
-	t    *table
-	f    frame
-	base uint64
-	head string
-	buf  []byte
-	cell []byte
-}
-
-func (t *table) inserter(seed uint64) *insert {
-	head := "INSERT INTO " + t.name + " ("
-	for i, c := range t.columns {
-		if i > 0 {
-			head += ","
-		}
-		head += c
-	}
-	in := &insert{t: t, head: head + ") VALUES ", base: subkey(subkey(subkey(mix(seed), dataVersion), uint64(t.kind)), uint64(t.t))}
-	in.f.vars[varT] = t.t
-	return in
-}
-
-// statement returns the statement for rows from … to; it is overwritten by the next.
-func (in *insert) statement(from, to int64) []byte {
-	in.buf = append(in.buf[:0], in.head...)
-	for row := from; row <= to; row++ {
-		if row > from {
-			in.buf = append(in.buf, ',')
-		}
-		in.row(row)
-	}
-	return in.buf
-}
-
-func (in *insert) row(row int64) {
-	in.f.vars[varRow] = row
-	in.f.key = subkey(in.base, uint64(row))
-	in.buf = append(in.buf, '(')
-	for i, e := range in.t.exprs {
-		if i > 0 {
-			in.buf = append(in.buf, ',')
-		}
-		switch e.kind {
-		case whole:
-			in.buf = strconv.AppendInt(in.buf, e.num(&in.f), 10)
-		case null:
-			in.buf = append(in.buf, "NULL"...)
-		default:
-			in.cell = e.app(&in.f, in.cell[:0])
-			in.buf = quoteSQL(in.buf, in.cell)
-		}
-	}
-	in.buf = append(in.buf, ')')
-}
-
-// perInsert returns how many rows a statement takes, judged by the first rows.
-func (t *table) perInsert(seed uint64) int64 {
-	n := min(t.rows, 20)
-	size := int64(len(t.inserter(seed).statement(1, n))) / n
-	return max(1, min(maxInsertRows, maxInsert/(size+1)))
 }
 
 func (p *Program) rows() (rows, bytes int64) {
