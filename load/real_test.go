@@ -224,8 +224,59 @@ func TestRealSlices(t *testing.T) {
 	if took := time.Since(began); err == nil || took > 2300*time.Millisecond || !strings.Contains(err.Error(), "SELECT c FROM sbtest") {
 		t.Errorf("after %s: %v", took, err)
 	}
-	if err != nil && !errors.Is(err, wire.ErrGone) && !errors.Is(err, load.ErrGone) {
+	if !errors.Is(err, load.ErrGone) {
 		t.Errorf("a killed server: %v", err)
 	}
 	s.Close()
+}
+
+// TestRealStall locks the table for 1.5 of 4 seconds at 200 operations per second. 300 come
+// due meanwhile, and an open loop's latencies are theirs: 1.5 s and less, evenly. A closed
+// loop sends nothing, and has one long latency for each client.
+func TestRealStall(t *testing.T) {
+	l := startServer(t, "mariadb@10.11", "InnoDB")
+	p := l.bind(t, "sysbench", "InnoDB", map[string]string{"rows": "1000"})
+	if err := p.Load(t.Context(), l.dial("test"), load.LoadOptions{Seed: 3}); err != nil {
+		t.Fatal(err)
+	}
+	side, err := l.dial("test")(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer side.Close()
+	s, err := p.Session(t.Context(), load.Work{Step: "point-query", Clients: 4, Seed: 1}, l.dial("test"), load.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const stall = 1500 * time.Millisecond
+	stalled := func(rate float64) load.Result {
+		released := make(chan error)
+		r, err := s.Slice(t.Context(), load.SliceSpec{Duration: 4 * time.Second, Rate: rate}, func() {
+			go func() {
+				time.Sleep(time.Second)
+				_, err := side.Query("LOCK TABLES sbtest1 WRITE")
+				time.Sleep(stall)
+				_, unlock := side.Query("UNLOCK TABLES")
+				released <- errors.Join(err, unlock)
+			}()
+		})
+		if err := errors.Join(err, <-released); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("rate %g: offered %g, %d done, %d behind, p50 %s, p99 %s, max %s", rate, r.Offered, r.Ops, r.Behind, r.Hist.Quantile(0.5), r.Hist.Quantile(0.99), r.Hist.Max())
+		return r
+	}
+	r := stalled(200)
+	if r.Offered < 199.9 || r.Offered > 200.1 || r.Ops+r.Behind != 800 || r.Behind > 20 {
+		t.Errorf("open loop: offered %g, %d done, %d behind, want 200, and 800 in all", r.Offered, r.Ops, r.Behind)
+	}
+	// The last percent of 800 latencies, of which 300 reach evenly up to 1.5 s.
+	if p99 := r.Hist.Quantile(0.99); p99 < time.Second || p99 > 2*stall {
+		t.Errorf("open loop: p99 %s, want some 1.46 s", p99)
+	}
+	r = stalled(0)
+	if p99, longest := r.Hist.Quantile(0.99), r.Hist.Max(); r.Offered != 0 || p99 > 100*time.Millisecond || longest < stall-50*time.Millisecond {
+		t.Errorf("closed loop: offered %g, p99 %s, longest %s, want 0, a few ms, 1.5 s", r.Offered, p99, longest)
+	}
 }

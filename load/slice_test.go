@@ -220,41 +220,6 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestServerGone(t *testing.T) {
-	srv := newFake(t)
-	var n atomic.Int64
-	srv.dead = func(string) bool { return n.Add(1) > 50 }
-	sess := open(t, srv, mustBind(t, pointText), "read", 4, 4)
-	began := time.Now()
-	_, err := sess.Slice(context.Background(), SliceSpec{Duration: time.Minute}, func() {})
-	if !errors.Is(err, ErrGone) {
-		t.Errorf("got %v, want ErrGone", err)
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("a server that is gone was noticed after %s", took)
-	}
-}
-
-func TestHangs(t *testing.T) {
-	srv := newFake(t)
-	release := make(chan struct{})
-	srv.handle = func(int, string) lab.Reply { <-release; return lab.Reply{} }
-	p := mustBind(t, pointText)
-	sess := open(t, srv, p, "read", 2, 1)
-	_, err := sess.Slice(context.Background(), SliceSpec{Duration: 10 * time.Millisecond, Timeout: 100 * time.Millisecond}, func() {})
-	if err == nil || !strings.Contains(err.Error(), "no end after 100ms") {
-		t.Errorf("got %v, want a timeout", err)
-	}
-	sess = open(t, srv, p, "read", 2, 2)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	why := errors.New("enough")
-	time.AfterFunc(30*time.Millisecond, func() { cancel(why) })
-	if _, err := sess.Slice(ctx, SliceSpec{Duration: time.Minute}, func() {}); !errors.Is(err, why) {
-		t.Errorf("got %v, want the cause of the cancelling", err)
-	}
-	close(release)
-}
-
 // TestLongOperations has operations of 40 ms in slices of 50 ms: whole ones are measured,
 // so the rate is that of the operations.
 func TestLongOperations(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +22,11 @@ import (
 // patience is how long a worker waits at most for the kernel to take more of a long
 // statement before it looks at the stop flag.
 const patience = int64(10 * time.Millisecond)
+
+// unhurried is from which latency on another time stamp before the next operation costs
+// nothing to speak of. After a long wait caches are cold, and making the operation takes
+// microseconds that are not the server's.
+const unhurried = int64(100 * time.Microsecond)
 
 // worker drives its share of a session's clients from one locked thread.
 type worker struct {
@@ -187,9 +194,13 @@ func (w *worker) advance(c *client, sl *slice, now int64) bool {
 		default:
 			c.next++
 		}
+		slow := c.every == 0 && now-c.began > unhurried
 		c.start(client, op)
 		c.began, c.sent, c.rows = began, 0, 0
 		if c.stream.next() {
+			if slow {
+				c.began = w.s.now()
+			}
 			return w.send(c, sl)
 		}
 		now = w.s.now() // the operation has no statement this time
@@ -353,12 +364,22 @@ func (w *worker) reset(sl *slice, start int64) {
 // gone says that a connection broke, and marks it as ErrGone when the other side ended it.
 func gone(c *client, err error) error {
 	what := fmt.Sprintf("client %d: %s", c.n, quoteShort(string(c.sql(nil))))
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
-		if errors.Is(err, end) {
-			return fmt.Errorf("%s: %w: %w", what, ErrGone, err)
-		}
+	if ended(err) {
+		return fmt.Errorf("%s: %w: %w", what, ErrGone, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// ended reports whether err says that the other side is gone: by a method of its own, or
+// as the system's and Go's networking say it.
+func ended(err error) bool {
+	if g := (interface{ Gone() bool })(nil); errors.As(err, &g) && g.Gone() {
+		return true
+	}
+	return slices.ContainsFunc([]error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed,
+		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ENOTCONN, syscall.ESHUTDOWN,
+	}, func(end error) bool { return errors.Is(err, end) })
 }
 
 const endOfTime = math.MaxInt64

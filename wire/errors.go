@@ -8,7 +8,13 @@ import (
 
 // ErrGone means that the server ended the connection or died: nothing more can be done
 // with this Conn.
-var ErrGone = errors.New("server went away")
+var ErrGone error = goneError{}
+
+// goneError says Gone, for callers that know errors only by such a method.
+type goneError struct{}
+
+func (goneError) Error() string { return "server went away" }
+func (goneError) Gone() bool    { return true }
 
 // ServerError is a server's refusal of what a blocking call asked. Receive, Query and Exec
 // report refusals as replies instead.
