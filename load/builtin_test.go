@@ -196,6 +196,19 @@ func TestLoading(t *testing.T) {
 		return inserts, others
 	}
 	one, other := fill(1, 1)
+	// Rows are the same whether they are bound to a prepared statement or written as text.
+	var texts []string
+	for i := range p.tables {
+		tb := &p.tables[i]
+		per := tb.perInsert(1)
+		for from := int64(1); from <= tb.rows; from += per {
+			texts = append(texts, string(tb.inserter(1).statement(from, min(from+per-1, tb.rows))))
+		}
+	}
+	sort.Strings(texts)
+	if d := cmp.Diff(texts, one); d != "" {
+		t.Errorf("prepared rows differ from texts (-text +sent):\n%.2000s", d)
+	}
 	four, _ := fill(4, 1)
 	if d := cmp.Diff(one, four); d != "" {
 		t.Errorf("other rows with more workers:\n%.2000s", d)
