@@ -95,7 +95,13 @@ func initialise(ctx context.Context, s Spec) error {
 	f := families()[s.Build.Family]
 	options := slices.DeleteFunc(s.Asked(), func(o lab.Option) bool { return !isLayout(o.Name) })
 	options = append(append(options, treeOptions(s.Build)...), f.defaults(s.Build)...)
-	options = append(options, lab.Option{Name: "datadir", Value: s.DataDir})
+	// A server removes what looks like temporary tables from its tmpdir when it starts: in
+	// a shared one, also those of another that is being made.
+	if err := s.makeTempDir(); err != nil {
+		return err
+	}
+	defer os.RemoveAll(s.tempDir())
+	options = append(options, lab.Option{Name: "datadir", Value: s.DataDir}, lab.Option{Name: "tmpdir", Value: s.tempDir()})
 	s.Config.Launcher, s.Config.Preload, s.Freezer = nil, "", nil
 
 	if len(s.Build.SystemSQL) == 0 {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -74,6 +75,22 @@ func TestPlaces(t *testing.T) {
 		if _, err := os.Lstat(s.RunDir); err == nil {
 			t.Error("the run directory is still there")
 		}
+	})
+	t.Run("init at once", func(t *testing.T) {
+		// Each removes what looks like a temporary table from its tmpdir when it starts.
+		var g sync.WaitGroup
+		for range 4 {
+			s := st.spec(t)
+			g.Go(func() {
+				if err := Init(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+				if _, err := os.Lstat(s.tempDir()); err == nil {
+					t.Error("the directory for temporary files is left")
+				}
+			})
+		}
+		g.Wait()
 	})
 	t.Run("init fails", func(t *testing.T) {
 		s := st.spec(t)

@@ -157,6 +157,11 @@ func (s Spec) prepareDirs(ctx context.Context) error {
 		return fmt.Errorf("pid %d already listens on %s: stop it, or use another run directory", pid, s.socket())
 	}
 	s.removeFiles()
+	return s.makeTempDir()
+}
+
+// makeTempDir makes the server's directory for temporary files, empty.
+func (s Spec) makeTempDir() error {
 	if err := os.RemoveAll(s.tempDir()); err != nil {
 		return err
 	}
