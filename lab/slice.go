@@ -36,6 +36,7 @@ type Slice struct {
 	Ops      int64     // operations that ended in Wall
 	Offered  float64   // operations per second that an open loop asked for; 0: a closed loop
 	Behind   int64     // operations of an open loop that were due in Wall and had not ended
+	Latency  float64   // mean seconds of those operations, as the client saw them; 0: not known
 	Rows     int64     // rows that those operations returned
 	Retries  int64     // operations that were tried again after a retryable error
 	Errors   []ErrorCount
@@ -56,6 +57,8 @@ type Usage struct {
 	ServerUser   float64 // seconds, whole server process, user mode
 	ServerSystem float64 // seconds, whole server process, kernel mode
 	ServerRunq   float64 // seconds that server threads waited for a CPU
+	ConnCPU      float64 // seconds on a CPU, of ServerUser+ServerSystem, of the threads that serve the clients
+	ConnRunq     float64 // seconds of ServerRunq of the threads that serve the clients
 	ClientUser   float64 // seconds, client process, user mode
 	ClientSystem float64 // seconds, client process, kernel mode
 	CtxVoluntary int64   // context switches of server threads that gave up the CPU
