@@ -106,7 +106,7 @@ func TestKinds(t *testing.T) {
 	s := sim{blocks: 5, slices: 2, levels: 2, clients: 1, candidates: 1, theta: -0.1, noise: 0.01, seed: 1}
 	run, all := s.run(), s.measure()
 	want := summary(t, run, all)
-	for _, kind := range []lab.Kind{lab.Diagnostic, "", "profile"} {
+	for _, kind := range []lab.Kind{lab.Stacks.Kind(), "", "profile"} {
 		diagnosed := change(all, func(s *lab.Slice) {
 			s.Kind = kind
 			s.Wall *= 7

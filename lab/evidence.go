@@ -1,6 +1,9 @@
 package lab
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Instrument is what a diagnosis watches a cell with. Slices that it disturbed have its
 // name as their Kind, so that they enter no comparison.
@@ -44,6 +47,8 @@ type Observation struct {
 type StatementPlan struct {
 	Statement string `json:"statement"` // as sent, with arguments
 	Tree      string `json:"tree"`      // normalised, an indented line for each node
+	// Node is the same as probe/plan encodes it.
+	Node json.RawMessage `json:"node,omitempty"`
 	// RowsExamined is how many rows all tables together were read for one execution: found
 	// ones if Actual, else estimated; negative: not said.
 	RowsExamined float64 `json:"rows_examined"`

@@ -5,11 +5,8 @@ import "time"
 // Kind says what a slice was taken for. Only Measured slices enter a comparison.
 type Kind string
 
-// The kinds of slices.
-const (
-	Measured   Kind = "measured"
-	Diagnostic Kind = "diagnostic"
-)
+// Measured is the kind of ordinary slices. The others bear the name of an Instrument.
+const Measured Kind = "measured"
 
 // SliceKey identifies a slice within a run. It is a map key.
 type SliceKey struct {
@@ -17,7 +14,7 @@ type SliceKey struct {
 	Cell  Cell // what was measured
 	Set   int  // which set of variants was interleaved together, from 0; the base is in every set
 	Seq   int  // which of the cell's slices in this block and set, from 0; equal Seq is equal work
-	Kind  Kind // Measured or a diagnosis
+	Kind  Kind // Measured, or what it was watched with
 }
 
 // Mirror returns the number of the mirrored group that the slice belongs to: each

@@ -129,6 +129,15 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 	return s, s.start(o)
 }
 
+// ConnectionIDs are the server's own numbers of the clients' connections.
+func (s *Session) ConnectionIDs() []uint32 {
+	out := make([]uint32, len(s.clients))
+	for i, c := range s.clients {
+		out[i] = c.conn.ThreadID()
+	}
+	return out
+}
+
 // connect opens and prepares all clients, some at a time.
 func (s *Session) connect(ctx context.Context, dial Dial) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -27,7 +27,7 @@ func observe(t *testing.T, job, dir string) (lab.Usage, string, time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Between(a, b), said, b.Time.Sub(a.Time)
+	return Between(a, b, nil), said, b.Time.Sub(a.Time)
 }
 
 // The children use a given amount of CPU time by their own clock, so that other load on
@@ -97,7 +97,7 @@ func TestRunQueue(t *testing.T) {
 	}
 	// The hypervisor and interrupts take their part of what the threads clocked, and they
 	// waited to begin and to say so; but no thread waits longer than it does not run.
-	u := Between(a, b)
+	u := Between(a, b, nil)
 	if seen < 0.9*own-u.Steal || seen > most+0.01 {
 		t.Errorf("run-queue wait %.3f s, want %.3f by the threads' account to %.3f", seen, own, most)
 	}

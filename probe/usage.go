@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"slices"
+
 	"backslide/lab"
 )
 
@@ -31,7 +33,8 @@ const (
 // full, one that ended in between has taken its part with it. Bytes written count when
 // pages become dirty, or at once for direct I/O; calls do not contain asynchronous I/O.
 // HostBusy is exact to a tick per CPU, and never under zero.
-func Between(a, b Snapshot) lab.Usage {
+// conns are the server's threads that serve clients; nil: not known.
+func Between(a, b Snapshot, conns []int) lab.Usage {
 	u := unread()
 	u.Steal = seconds(diff(a.host.steal, b.host.steal), userHZ)
 	u.ClientUser, u.ClientSystem = cpu(a.client, b.client)
@@ -50,6 +53,7 @@ func Between(a, b Snapshot) lab.Usage {
 	}
 	wait, voluntary, forced := threadsBetween(a.threads, b.threads)
 	u.ServerRunq, u.CtxVoluntary, u.CtxForced = seconds(wait, 1e9), voluntary, forced
+	u.ConnCPU, u.ConnRunq = connsBetween(a.threads, b.threads, conns)
 	u.ReadBytes = diff(a.server.io.readBytes, b.server.io.readBytes)
 	u.WriteBytes = diff(a.server.io.writeBytes, b.server.io.writeBytes)
 	u.ReadCalls = diff(a.server.io.readCalls, b.server.io.readCalls)
@@ -61,7 +65,7 @@ func Between(a, b Snapshot) lab.Usage {
 
 func unread() lab.Usage {
 	return lab.Usage{
-		ServerUser: -1, ServerSystem: -1, ServerRunq: -1, ClientUser: -1, ClientSystem: -1, CtxVoluntary: -1, CtxForced: -1,
+		ServerUser: -1, ServerSystem: -1, ServerRunq: -1, ConnCPU: -1, ConnRunq: -1, ClientUser: -1, ClientSystem: -1, CtxVoluntary: -1, CtxForced: -1,
 		ReadBytes: -1, WriteBytes: -1, ReadCalls: -1, WriteCalls: -1, MajorFaults: -1, Steal: -1, HostBusy: -1, RSS: -1,
 	}
 }
@@ -104,6 +108,32 @@ func threadsBetween(a, b []thread) (wait, voluntary, forced int64) {
 		forced = add(forced, diff(was.forced, t.forced))
 	}
 	return wait, voluntary, forced
+}
+
+// connsBetween returns the seconds on a CPU, and waiting for one, of the threads conns:
+// −1 where there are none, or one of them was not there all the time.
+func connsBetween(a, b []thread, conns []int) (cpu, wait float64) {
+	run, runq := int64(0), int64(0)
+	for _, tid := range conns {
+		was, ok1 := threadOf(a, tid)
+		is, ok2 := threadOf(b, tid)
+		if !ok1 || !ok2 || younger(was, is) {
+			return -1, -1
+		}
+		run, runq = add(run, diff(was.run, is.run)), add(runq, diff(was.wait, is.wait))
+	}
+	if len(conns) == 0 {
+		return -1, -1
+	}
+	return seconds(run, 1e9), seconds(runq, 1e9)
+}
+
+func threadOf(threads []thread, tid int) (thread, bool) {
+	i, ok := slices.BinarySearchFunc(threads, tid, func(t thread, tid int) int { return t.tid - tid })
+	if !ok {
+		return thread{}, false
+	}
+	return threads[i], true
 }
 
 // younger reports whether t is another thread than the one that had its tid: counters

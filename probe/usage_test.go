@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,14 +40,36 @@ func after() Snapshot {
 func TestBetween(t *testing.T) {
 	want := lab.Usage{
 		ServerUser: 0.12, ServerSystem: 0.04, // 0.16 s split 12:4
-		ServerRunq: 0.1 + 0.01 + 0.02, // thread 10's difference, 13 and 14 in full
+		ServerRunq: 0.1 + 0.01 + 0.02,  // thread 10's difference, 13 and 14 in full
+		ConnCPU:    0.1, ConnRunq: 0.1, // thread 10
 		ClientUser: 0.02 * 92 / 102, ClientSystem: 0.02 * 10 / 102,
 		CtxVoluntary: 50 + 7 + 9, CtxForced: 1 + 3 + 1,
 		ReadBytes: 4096, WriteBytes: 8192, ReadCalls: 5, WriteCalls: 6, MajorFaults: 2,
 		Steal: 0.03, HostBusy: 0.25 - 0.16 - 0.02, RSS: 2000,
 	}
-	if d := cmp.Diff(want, Between(before(), after()), cmpopts.EquateApprox(0, 1e-12)); d != "" {
+	if d := cmp.Diff(want, Between(before(), after(), []int{10}), cmpopts.EquateApprox(0, 1e-12)); d != "" {
 		t.Errorf("Between (-want +got):\n%s", d)
+	}
+}
+
+// TestConnections: the time of connections is known only if each of their threads was
+// there all the time.
+func TestConnections(t *testing.T) {
+	for _, c := range []struct {
+		conns     []int
+		cpu, wait float64
+	}{
+		{[]int{10}, 0.1, 0.1},
+		{nil, -1, -1},
+		{[]int{10, 12}, -1, -1}, // ended
+		{[]int{10, 13}, -1, -1}, // began
+		{[]int{10, 14}, -1, -1}, // another thread has its number
+		{[]int{99}, -1, -1},
+	} {
+		u := Between(before(), after(), c.conns)
+		if math.Abs(u.ConnCPU-c.cpu) > 1e-12 || math.Abs(u.ConnRunq-c.wait) > 1e-12 {
+			t.Errorf("threads %v: %v s on a CPU, %v s waiting, want %v and %v", c.conns, u.ConnCPU, u.ConnRunq, c.cpu, c.wait)
+		}
 	}
 }
 
@@ -103,10 +126,10 @@ func TestBetweenUnreadable(t *testing.T) {
 		},
 	} {
 		a, b := before(), after()
-		want := Between(a, b)
+		want := Between(a, b, nil)
 		c.change(&a, &b)
 		c.want(&want)
-		if d := cmp.Diff(want, Between(a, b), cmpopts.EquateApprox(0, 1e-12)); d != "" {
+		if d := cmp.Diff(want, Between(a, b, nil), cmpopts.EquateApprox(0, 1e-12)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}

@@ -336,7 +336,7 @@ func (b *blockRun) turn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey, s
 		}
 		return b.store(ctx, sl)
 	}
-	if err := b.measure(ctx, lp, &sl, sess); err != nil {
+	if err := b.measure(ctx, lp, &sl, sess, b.run.Plan.Discard); err != nil {
 		if fatal := fatal(ctx, err); fatal != nil {
 			return fatal // the user's or the client's, not the server's: nothing to store
 		}
@@ -351,20 +351,21 @@ func (b *blockRun) turn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey, s
 	return b.store(ctx, sl)
 }
 
-// measure runs one slice and fills sl with what client and host say of it.
-func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice, sess Session) error {
+// measure runs one slice and fills sl with what client and host say of it. A read slice
+// has its beginning discarded.
+func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice, sess Session, discard time.Duration) error {
 	v := sl.Cell.Variant
 	s := b.fleet.servers[v]
 	spec := Spec{Seq: sl.Set*lp.Slices + sl.Seq, Timeout: 20*lp.Slice + slack}
 	if lp.Read {
 		// Every set runs the same operations, so that all candidates do.
-		spec.Seq, spec.Discard, spec.Duration = sl.Seq, b.run.Plan.Discard, lp.Slice
+		spec.Seq, spec.Discard, spec.Duration = sl.Seq, discard, lp.Slice
 	} else {
 		spec.Ops = lp.Ops
 	}
 	var usage func() (lab.Usage, error)
 	var failed error
-	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID()) })
+	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID(), sess.Connections().Threads) })
 	if err != nil {
 		return err
 	}
@@ -376,7 +377,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	}
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
-	sl.Offered, sl.Behind = out.Offered, out.Behind
+	sl.Offered, sl.Behind, sl.Latency = out.Offered, out.Behind, out.Latency
 	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
 	if out.Ops == 0 {
 		return errors.New("no operation ended in the slice")

@@ -42,7 +42,7 @@ func (c *Conductor) prepare(ctx context.Context, v lab.Variant) (err error) {
 	if err := c.Host.Init(ctx, v, data); err != nil {
 		return err
 	}
-	s, err := c.Host.Start(ctx, v, data)
+	s, err := c.Host.Start(ctx, v, data, "")
 	if err != nil {
 		return err
 	}

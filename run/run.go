@@ -20,7 +20,8 @@ type Host interface {
 	// Init makes dir an initialised, empty data directory for v.
 	Init(ctx context.Context, v lab.Variant, dir string) error
 	// Start starts v's server on the data directory dir and returns when it is ready.
-	Start(ctx context.Context, v lab.Variant, dir string) (Server, error)
+	// watch, if not empty, is what it is to be watched with: some need options.
+	Start(ctx context.Context, v lab.Variant, dir string, watch lab.Instrument) (Server, error)
 	// Clone copies the data directory of a server that was stopped cleanly.
 	Clone(ctx context.Context, from, to string) error
 	// DataKey names the data set of v: equal keys, equal data.
@@ -64,9 +65,17 @@ type Work struct {
 type Session interface {
 	// Notes are doubts about the state that the server was brought to.
 	Notes() []string
+	// Connections are the server's side of the session's connections.
+	Connections() Connections
 	// Slice runs operations; measuring is called when the discarded part is over.
 	Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error)
 	Close() error
+}
+
+// Connections are a server's own numbers of what serves a session.
+type Connections struct {
+	IDs     []uint32 // of the connections
+	Threads []int    // of the operating system, one for each connection; nil: not known
 }
 
 // Spec is the length of one slice. Exactly one of Duration and Ops is set.
@@ -85,6 +94,7 @@ type Outcome struct {
 	Ops        int64
 	Offered    float64 // operations per second that an open loop asked for; 0: a closed loop
 	Behind     int64   // of those, due and not ended
+	Latency    float64 // mean seconds of an operation
 	Rows       int64
 	Retries    int64
 	Errors     []lab.ErrorCount
@@ -123,8 +133,9 @@ type Conductor struct {
 	Client Client
 	Store  Store
 	// Meter starts reading the usage of a server and the client; the func that it
-	// returns says what was used since.
-	Meter func(server, client int) (func() (lab.Usage, error), error)
+	// returns says what was used since. threads are those of the server that serve the
+	// clients; nil: not known.
+	Meter func(server, client int, threads []int) (func() (lab.Usage, error), error)
 	// Judge says what the slices so far decide, and what is still to come.
 	Judge  func(run lab.Run, slices []lab.Slice) (Outlook, error)
 	Events Events

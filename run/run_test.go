@@ -51,7 +51,7 @@ func (l *lot) Clone(_ context.Context, from, to string) error {
 }
 func (l *lot) DataKey(v lab.Variant) string { return "data-" + v.Build + "-0000" }
 func (l *lot) Volatile(v lab.Variant) bool  { return v.Engine == "MEMORY" }
-func (l *lot) Start(_ context.Context, v lab.Variant, dir string) (Server, error) {
+func (l *lot) Start(_ context.Context, v lab.Variant, dir string, watch lab.Instrument) (Server, error) {
 	if l.onStart != nil {
 		if err := l.onStart(v); err != nil {
 			return nil, err
@@ -61,12 +61,13 @@ func (l *lot) Start(_ context.Context, v lab.Variant, dir string) (Server, error
 	defer l.mu.Unlock()
 	l.up++
 	l.mostUp = max(l.mostUp, l.up)
-	return &simServer{lot: l, v: v, died: make(chan struct{})}, nil
+	return &simServer{lot: l, v: v, watch: watch, died: make(chan struct{})}, nil
 }
 
 type simServer struct {
 	lot    *lot
 	v      lab.Variant
+	watch  lab.Instrument // what it was started for
 	died   chan struct{}
 	killed bool
 	frozen bool
@@ -118,6 +119,9 @@ type simSession struct {
 
 func (x *simSession) Close() error    { return nil }
 func (x *simSession) Notes() []string { return nil }
+func (x *simSession) Connections() Connections {
+	return Connections{IDs: make([]uint32, x.w.Level.Clients)}
+}
 func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error) {
 	l := x.c.lot
 	if err := context.Cause(ctx); err != nil {
@@ -172,7 +176,7 @@ func (l *lot) conductor(dir string, enough func(step string) int) *Conductor {
 	cl := &simClient{lot: l, servers: map[string]*simServer{}}
 	return &Conductor{
 		Host: &tracked{l, cl}, Client: cl, Store: l, Dir: dir,
-		Meter: func(int, int) (func() (lab.Usage, error), error) {
+		Meter: func(int, int, []int) (func() (lab.Usage, error), error) {
 			return func() (lab.Usage, error) { return lab.Usage{}, nil }, nil
 		},
 		Judge: func(r lab.Run, slices []lab.Slice) (Outlook, error) {
@@ -198,8 +202,8 @@ type tracked struct {
 	c *simClient
 }
 
-func (h *tracked) Start(ctx context.Context, v lab.Variant, dir string) (Server, error) {
-	s, err := h.lot.Start(ctx, v, dir)
+func (h *tracked) Start(ctx context.Context, v lab.Variant, dir string, watch lab.Instrument) (Server, error) {
+	s, err := h.lot.Start(ctx, v, dir, watch)
 	if err == nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 type fleet struct {
 	c       *Conductor
 	dir     string
-	mu      sync.Mutex // guards the maps while servers start side by side
+	watch   lab.Instrument // what the servers are started to be watched with; empty: nothing
+	mu      sync.Mutex     // guards the maps while servers start side by side
 	servers map[lab.Variant]Server
 	broken  map[lab.Variant]error // why a variant has no server
 	frozen  map[lab.Variant]bool
@@ -79,7 +80,7 @@ func (f *fleet) fresh(ctx context.Context, v lab.Variant, dir string) (Server, e
 	if err := f.c.Host.Clone(ctx, f.c.dataDir(v), dir); err != nil {
 		return nil, err
 	}
-	return f.c.Host.Start(ctx, v, dir)
+	return f.c.Host.Start(ctx, v, dir, f.watch)
 }
 
 // restart replaces a server that died or hung.

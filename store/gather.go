@@ -62,9 +62,9 @@ func (g *gatherer) Step(_ *sqlite.FunctionContext, row []driver.Value) error {
 	sl.Position, sl.Restart = int(r.int()), int(r.int())
 	sl.Start = r.time()
 	sl.Age, sl.Wall, sl.Ops, sl.Offered = r.float(), r.float(), r.int(), r.float()
-	sl.Behind, sl.Rows, sl.Retries = r.int(), r.int(), r.int()
+	sl.Behind, sl.Latency, sl.Rows, sl.Retries = r.int(), r.float(), r.int(), r.int()
 	u := &sl.Usage
-	u.ServerUser, u.ServerSystem, u.ServerRunq = r.float(), r.float(), r.float()
+	u.ServerUser, u.ServerSystem, u.ServerRunq, u.ConnCPU, u.ConnRunq = r.float(), r.float(), r.float(), r.float(), r.float()
 	u.ClientUser, u.ClientSystem = r.float(), r.float()
 	u.CtxVoluntary, u.CtxForced = r.int(), r.int()
 	u.ReadBytes, u.WriteBytes, u.ReadCalls, u.WriteCalls = r.int(), r.int(), r.int(), r.int()
@@ -128,8 +128,6 @@ func (r *rowReader) text() string {
 	switch v {
 	case string(lab.Measured):
 		return string(lab.Measured)
-	case string(lab.Diagnostic):
-		return string(lab.Diagnostic)
 	}
 	return strings.Clone(v)
 }

@@ -104,7 +104,7 @@ CREATE TABLE slice (
     block             INTEGER NOT NULL,            -- from 0: the replicate of all statistics
     set_no            INTEGER NOT NULL,            -- which variants were interleaved together
     seq               INTEGER NOT NULL,            -- equal seq is equal work
-    kind              TEXT    NOT NULL,            -- measured; diagnostic ones enter no comparison
+    kind              TEXT    NOT NULL,            -- measured; others were watched (plain, stacks, waits) and enter no comparison
     position          INTEGER NOT NULL,            -- order within the block
     restart           INTEGER NOT NULL,            -- 0 unless the run was resumed in mid-block
     start_unix_nsec   INTEGER,                     -- of the measured part; NULL: it did not start
@@ -113,11 +113,14 @@ CREATE TABLE slice (
     ops               INTEGER NOT NULL,
     offered_per_sec   REAL    NOT NULL,            -- operations that an open loop asked for; 0: closed loop
     behind            INTEGER NOT NULL,            -- of those, due and not ended
+    latency_sec       REAL    NOT NULL,            -- mean per operation, as the client saw it; 0: not known
     rows              INTEGER NOT NULL,
     retries           INTEGER NOT NULL,
     server_user_sec   REAL,
     server_system_sec REAL,
     server_runq_sec   REAL,                        -- server threads waiting for a CPU
+    conn_cpu_sec      REAL,                        -- of server_user_sec + server_system_sec: the threads that serve the clients
+    conn_runq_sec     REAL,                        -- of server_runq_sec: the threads that serve the clients
     client_user_sec   REAL,
     client_system_sec REAL,
     ctx_voluntary     INTEGER,                     -- context switches of server threads

@@ -18,8 +18,8 @@ type sliceStatements struct{ slice, count, hist *sql.Stmt }
 
 // sliceColumns are the columns of slice in the order of sliceValues and sliceReader,
 // without id and run_id.
-const sliceColumns = `variant_id, level_id, block, set_no, seq, kind, position, restart, start_unix_nsec, age_sec, wall_sec, ops, offered_per_sec, behind, rows, retries,
-	server_user_sec, server_system_sec, server_runq_sec, client_user_sec, client_system_sec, ctx_voluntary, ctx_forced,
+const sliceColumns = `variant_id, level_id, block, set_no, seq, kind, position, restart, start_unix_nsec, age_sec, wall_sec, ops, offered_per_sec, behind, latency_sec, rows, retries,
+	server_user_sec, server_system_sec, server_runq_sec, conn_cpu_sec, conn_runq_sec, client_user_sec, client_system_sec, ctx_voluntary, ctx_forced,
 	read_bytes, write_bytes, read_calls, write_calls, major_faults, steal_sec, host_busy_sec, rss_bytes, err`
 
 func prepareSlice(ctx context.Context, db *sql.DB) (st sliceStatements, err error) {
@@ -27,7 +27,7 @@ func prepareSlice(ctx context.Context, db *sql.DB) (st sliceStatements, err erro
 		to   **sql.Stmt
 		text string
 	}{
-		{&st.slice, `INSERT INTO slice (run_id, ` + sliceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&st.slice, `INSERT INTO slice (run_id, ` + sliceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&st.count, `INSERT INTO slice_error (slice_id, position, code, count) VALUES (?, ?, ?, ?)`},
 		{&st.hist, `INSERT INTO slice_histogram (slice_id, hist) VALUES (?, ?)`},
 	} {
@@ -97,8 +97,8 @@ func (s *Store) insertSlice(ctx context.Context, tx *sql.Tx, values []any, sl la
 func sliceValues(sl lab.Slice) []any {
 	u := sl.Usage
 	return []any{
-		sl.Block, sl.Set, sl.Seq, string(sl.Kind), sl.Position, sl.Restart, nanoseconds(sl.Start), sl.Age, sl.Wall, sl.Ops, sl.Offered, sl.Behind, sl.Rows, sl.Retries,
-		known(u.ServerUser), known(u.ServerSystem), known(u.ServerRunq), known(u.ClientUser), known(u.ClientSystem),
+		sl.Block, sl.Set, sl.Seq, string(sl.Kind), sl.Position, sl.Restart, nanoseconds(sl.Start), sl.Age, sl.Wall, sl.Ops, sl.Offered, sl.Behind, sl.Latency, sl.Rows, sl.Retries,
+		known(u.ServerUser), known(u.ServerSystem), known(u.ServerRunq), known(u.ConnCPU), known(u.ConnRunq), known(u.ClientUser), known(u.ClientSystem),
 		known(u.CtxVoluntary), known(u.CtxForced), known(u.ReadBytes), known(u.WriteBytes), known(u.ReadCalls), known(u.WriteCalls),
 		known(u.MajorFaults), known(u.Steal), known(u.HostBusy), known(u.RSS), text(sl.Err),
 	}
@@ -129,7 +129,7 @@ func nanoseconds(t time.Time) any {
 func finite(sl lab.Slice) error {
 	u := sl.Usage
 	for _, v := range []float64{
-		sl.Age, sl.Wall, u.ServerUser, u.ServerSystem, u.ServerRunq, u.ClientUser, u.ClientSystem, u.Steal, u.HostBusy,
+		sl.Age, sl.Wall, sl.Latency, u.ServerUser, u.ServerSystem, u.ServerRunq, u.ConnCPU, u.ConnRunq, u.ClientUser, u.ClientSystem, u.Steal, u.HostBusy,
 	} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return errors.New("it holds a number that is not finite")

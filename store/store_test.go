@@ -94,10 +94,10 @@ func filledSlice(r lab.Run, n int) lab.Slice {
 			Cell: lab.Cell{Variant: r.Variants[n/2%2], Step: l.Step, Clients: l.Clients},
 		},
 		Position: n % 40, Restart: 1, Start: time.Date(2026, 12, 1, 0, 0, n, 987654321, time.UTC),
-		Age: f, Wall: 0.2, Ops: i + 1, Offered: f + 100, Behind: i + 9, Rows: i + 2, Retries: i + 3,
+		Age: f, Wall: 0.2, Ops: i + 1, Offered: f + 100, Behind: i + 9, Latency: f + 0.5, Rows: i + 2, Retries: i + 3,
 		Errors: []lab.ErrorCount{{Code: 1213, Count: i}, {Code: 1205, Count: 1}}, Hist: []byte(fmt.Sprintf("hist\x00%d", n)),
 		Usage: lab.Usage{
-			ServerUser: f + 1, ServerSystem: f + 2, ServerRunq: f + 3, ClientUser: f + 4, ClientSystem: f + 5,
+			ServerUser: f + 1, ServerSystem: f + 2, ServerRunq: f + 3, ConnCPU: f + 1.5, ConnRunq: f + 2.5, ClientUser: f + 4, ClientSystem: f + 5,
 			CtxVoluntary: i + 4, CtxForced: i + 5, ReadBytes: i + 6, WriteBytes: i + 7, ReadCalls: i + 8, WriteCalls: i + 9,
 			MajorFaults: i + 10, Steal: f + 6, HostBusy: f + 7, RSS: i + 11,
 		},
@@ -162,7 +162,7 @@ func TestSliceRoundTrip(t *testing.T) {
 		want = append(want, filledSlice(r, n))
 	}
 	unread := lab.Slice{SliceKey: want[0].SliceKey, Usage: lab.Usage{ServerUser: -1, CtxVoluntary: -1, HostBusy: -1, RSS: -1}}
-	unread.Block, unread.Kind = 7, lab.Diagnostic
+	unread.Block, unread.Kind = 7, lab.Stacks.Kind()
 	want = append(want, unread)
 	for i := range want {
 		sl := want[len(want)-1-i] // backwards: the order of storing is not the order of running
@@ -201,7 +201,7 @@ func TestFilter(t *testing.T) {
 	for n := range 120 {
 		sl := filledSlice(r, n)
 		if n%3 == 0 {
-			sl.Kind = lab.Diagnostic
+			sl.Kind = lab.Stacks.Kind()
 		}
 		if err := s.AddSlice(ctx, id, sl); err != nil {
 			t.Fatal(err)
@@ -219,8 +219,8 @@ func TestFilter(t *testing.T) {
 		"kind":    {Filter{Kind: lab.Measured}, func(s lab.Slice) bool { return s.Kind == lab.Measured }},
 		"blocks":  {Filter{Blocks: []int{0, 2}}, func(s lab.Slice) bool { return s.Block != 1 }},
 		"variant": {Filter{Variant: &r.Variants[1]}, func(s lab.Slice) bool { return s.Cell.Variant == r.Variants[1] }},
-		"level": {Filter{Level: &level, Blocks: []int{1}, Kind: lab.Diagnostic}, func(s lab.Slice) bool {
-			return s.Cell.Level() == level && s.Block == 1 && s.Kind == lab.Diagnostic
+		"level": {Filter{Level: &level, Blocks: []int{1}, Kind: lab.Stacks.Kind()}, func(s lab.Slice) bool {
+			return s.Cell.Level() == level && s.Block == 1 && s.Kind == lab.Stacks.Kind()
 		}},
 		"unknown": {Filter{Variant: &other}, func(lab.Slice) bool { return false }},
 	} {

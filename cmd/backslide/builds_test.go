@@ -81,7 +81,7 @@ func rowsOf(t *testing.T, s *setup, v lab.Variant) [][]string {
 	if err := h.Init(t.Context(), v, data); err != nil {
 		t.Fatal(err)
 	}
-	srv, err := h.Start(t.Context(), v, data)
+	srv, err := h.Start(t.Context(), v, data, "")
 	if err != nil {
 		t.Fatal(err)
 	}

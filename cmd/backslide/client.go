@@ -118,8 +118,7 @@ func (g *generator) answer(ctx context.Context, q request) (reply, error) {
 	case q.Load != nil:
 		return reply{}, g.load(ctx, q.ID, *q.Load)
 	case q.Open != nil:
-		notes, err := g.open(ctx, q.ID, *q.Open)
-		return reply{Notes: notes}, err
+		return g.open(ctx, q.ID, *q.Open)
 	case q.Slice != nil:
 		out, err := g.slice(ctx, q.ID, *q.Slice)
 		return reply{Outcome: out}, err
@@ -188,22 +187,22 @@ func createSchema(ctx context.Context, socket, name string) error {
 }
 
 // open brings the server to rest as the step wants it, and connects the step's clients.
-func (g *generator) open(ctx context.Context, id int64, q openRequest) (notes []string, err error) {
+func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep reply, err error) {
 	workload, step := q.Level.Step.Workload, q.Level.Step.Name
 	g.mu.Lock()
 	p := g.programs[programKey{q.Variant, workload}]
 	g.mu.Unlock()
 	if p == nil {
-		return nil, fmt.Errorf("workload %s was not bound for %s", workload, q.Variant)
+		return rep, fmt.Errorf("workload %s was not bound for %s", workload, q.Variant)
 	}
 	to := dial(q.Socket, schema(workload))
 	settled, err := p.Settle(ctx, step, to)
 	if err != nil {
-		return nil, err
+		return rep, err
 	}
 	for _, st := range settled {
 		if !st.Reached {
-			notes = append(notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
+			rep.Notes = append(rep.Notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
 		}
 	}
 	o := load.Options{Spin: q.Spin}
@@ -212,32 +211,80 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (notes []
 	}
 	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, o)
 	if err != nil {
-		return nil, err
+		return rep, err
 	}
+	rep.Conns = s.ConnectionIDs()
+	// Without them the server's time is told for all of its threads together only.
+	rep.Threads, _ = serverThreads(ctx, to, p.Target.Family, rep.Conns)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.sessions[id] = s
-	return notes, nil
+	return rep, nil
+}
+
+// serverThreads asks a server which of its threads serve connections, over a connection
+// of its own.
+func serverThreads(ctx context.Context, to load.Dial, f lab.Family, conns []uint32) ([]int, error) {
+	c, err := to(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	of, err := threadsOf(c, f, "IS NOT NULL")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, 0, len(conns))
+	for _, id := range conns {
+		tid := of[id]
+		if tid == 0 {
+			return nil, fmt.Errorf("the server does not tell the thread of connection %d", id)
+		}
+		out = append(out, tid)
+	}
+	return out, nil
 }
 
 // serverThread asks a server which of its threads serves a connection.
 func serverThread(c load.Conn, f lab.Family) (int, error) {
-	w, ok := c.(*wire.Conn)
-	if !ok {
-		return 0, fmt.Errorf("a connection of type %T cannot be asked", c)
-	}
-	sql := "SELECT thread_os_id FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID()"
-	if f == lab.MariaDB {
-		sql = "SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()"
-	}
-	_, rows, err := w.Rows(sql)
+	of, err := threadsOf(c, f, "= CONNECTION_ID()")
 	if err != nil {
 		return 0, err
 	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return 0, fmt.Errorf("%s: %d rows; on MySQL the Performance Schema has to be on", sql, len(rows))
+	tid := of[c.ThreadID()]
+	if tid == 0 {
+		return 0, errors.New("the server does not tell which thread serves a connection; on MySQL the Performance Schema has to be on")
 	}
-	return strconv.Atoi(rows[0][0])
+	return tid, nil
+}
+
+// threadsOf returns the server's threads by the connections that they serve, of which
+// the condition which selects.
+func threadsOf(c load.Conn, f lab.Family, which string) (map[uint32]int, error) {
+	w, ok := c.(*wire.Conn)
+	if !ok {
+		return nil, fmt.Errorf("a connection of type %T cannot be asked", c)
+	}
+	sql := "SELECT processlist_id, thread_os_id FROM performance_schema.threads WHERE processlist_id " + which
+	if f == lab.MariaDB {
+		sql = "SELECT id, tid FROM information_schema.processlist WHERE id " + which
+	}
+	_, rows, err := w.Rows(sql)
+	if err != nil {
+		return nil, err
+	}
+	out := map[uint32]int{}
+	for _, r := range rows {
+		if len(r) != 2 {
+			return nil, fmt.Errorf("%s: %d columns", sql, len(r))
+		}
+		id, err1 := strconv.ParseUint(r[0], 10, 32)
+		tid, err2 := strconv.Atoi(r[1])
+		if err1 == nil && err2 == nil {
+			out[uint32(id)] = tid
+		}
+	}
+	return out, nil
 }
 
 func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outcome, error) {
@@ -257,9 +304,18 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 		return nil, err
 	}
 	return &outcome{
-		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Offered: r.Offered, Behind: r.Behind, Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
+		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Offered: r.Offered, Behind: r.Behind, Latency: latency(r), Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
 		ClientUser: r.ClientUser, ClientSys: r.ClientSystem,
 	}, nil
+}
+
+// latency is the mean latency of an operation, in seconds. A transaction may count as
+// several.
+func latency(r load.Result) float64 {
+	if r.Ops == 0 {
+		return 0
+	}
+	return r.Hist.Mean().Seconds() * float64(r.Hist.N()) / float64(r.Ops)
 }
 
 func (g *generator) close(id int64) error {

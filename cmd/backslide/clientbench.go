@@ -263,7 +263,7 @@ func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *ben
 	if err := h.Init(ctx, out.v, data); err != nil {
 		return nil, err
 	}
-	if out.server, err = h.Start(ctx, out.v, data); err != nil {
+	if out.server, err = h.Start(ctx, out.v, data, ""); err != nil {
 		return nil, err
 	}
 	return out, out.client.Load(ctx, out.v, out.server.Socket(), func(int64, int64) {})

@@ -46,8 +46,9 @@ func (h *host) Init(ctx context.Context, v lab.Variant, dir string) error {
 }
 
 // Start is run.Host's.
-func (h *host) Start(ctx context.Context, v lab.Variant, dir string) (run.Server, error) {
-	s, err := server.Start(ctx, h.spec(v, dir))
+func (h *host) Start(ctx context.Context, v lab.Variant, dir string, watch lab.Instrument) (run.Server, error) {
+	spec := h.spec(v, dir)
+	s, err := server.Start(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -167,13 +167,14 @@ func (r *remote) Load(ctx context.Context, v lab.Variant, socket string, progres
 
 // Open is run.Client's.
 func (r *remote) Open(ctx context.Context, v lab.Variant, socket string, w run.Work) (run.Session, error) {
-	var notes []string
+	s := &remoteSession{r: r}
 	q := request{Open: &openRequest{Variant: v, Socket: socket, Level: w.Level, Seed: w.Seed, Block: w.Block, Spin: w.Spin, Near: r.near}}
-	id, err := r.ask(ctx, q, func(rep reply) { notes = rep.Notes })
+	id, err := r.ask(ctx, q, func(rep reply) { s.notes, s.conns = rep.Notes, run.Connections{IDs: rep.Conns, Threads: rep.Threads} })
 	if err != nil {
 		return nil, err
 	}
-	return &remoteSession{r, id, notes}, nil
+	s.id = id
+	return s, nil
 }
 
 // remoteSession is a session that the child holds open. It is a run.Session.
@@ -181,11 +182,16 @@ type remoteSession struct {
 	r     *remote
 	id    int64
 	notes []string
+	conns run.Connections
 }
 
 // Notes is run.Session's.
 func (s *remoteSession) Notes() []string { return s.notes }
 
+// Connections is run.Session's.
+func (s *remoteSession) Connections() run.Connections { return s.conns }
+
+// Slice is run.Session's.
 func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func()) (run.Outcome, error) {
 	var out run.Outcome
 	q := request{Slice: &sliceRequest{
@@ -197,7 +203,7 @@ func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func
 		}
 		if o := rep.Outcome; o != nil {
 			out = run.Outcome{
-				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist,
+				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Latency: o.Latency, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist,
 				ClientUser: o.ClientUser, ClientSys: o.ClientSys,
 			}
 		}

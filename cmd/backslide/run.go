@@ -313,7 +313,7 @@ func newFreezer(ctx context.Context, kind string) (*proc.Freezer, error) {
 // keeper is the lab's store as the conductor wants it.
 type keeper struct{ *store.Store }
 
-// Slices is run.Store's: without histograms, which decide nothing.
+// Slices is run.Store's: measured ones, without histograms, which decide nothing.
 func (k keeper) Slices(ctx context.Context, id int64) ([]lab.Slice, error) {
-	return k.Store.Slices(ctx, id, store.Filter{})
+	return k.Store.Slices(ctx, id, store.Filter{Kind: lab.Measured})
 }

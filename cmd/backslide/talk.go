@@ -74,7 +74,9 @@ type reply struct {
 	Rows      int64    `json:"rows,omitempty"`      // loaded so far
 	Total     int64    `json:"total,omitempty"`     // to be loaded
 	Outcome   *outcome `json:"outcome,omitempty"`
-	Notes     []string `json:"notes,omitempty"` // doubts about a session that was opened
+	Notes     []string `json:"notes,omitempty"`   // doubts about a session that was opened
+	Conns     []uint32 `json:"conns,omitempty"`   // the server's numbers of the session's connections
+	Threads   []int    `json:"threads,omitempty"` // the server's threads that serve them; none: not known
 	Done      bool     `json:"done,omitempty"`
 	Err       string   `json:"err,omitempty"`
 }
@@ -86,6 +88,7 @@ type outcome struct {
 	Ops        int64            `json:"ops"`
 	Offered    float64          `json:"offered_per_sec,omitempty"`
 	Behind     int64            `json:"behind,omitempty"`
+	Latency    float64          `json:"latency_sec"`
 	Rows       int64            `json:"rows"`
 	Retries    int64            `json:"retries"`
 	Errors     []lab.ErrorCount `json:"errors,omitempty"`
