@@ -13,13 +13,9 @@ type SliceKey struct {
 	Block int  // from 0
 	Cell  Cell // what was measured
 	Set   int  // which set of variants was interleaved together, from 0; the base is in every set
-	Seq   int  // which of the cell's slices in this block and set, from 0; equal Seq is equal work
+	Seq   int  // which of the cell's slices in this block and set, from 0; equal Seq is equal work. 2m and 2m+1 are of mirrored group m
 	Kind  Kind // Measured, or what it was watched with
 }
-
-// Mirror returns the number of the mirrored group that the slice belongs to: each
-// variant has two slices in one.
-func (k SliceKey) Mirror() int { return k.Seq / 2 }
 
 // Slice is one short measured interval of one cell within a block. Seconds, bytes and
 // counts are of the measured part only.

@@ -1,9 +1,7 @@
 package proc
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,25 +38,6 @@ func Affinity(pid int) ([]int, error) {
 		}
 	}
 	return cpus, nil
-}
-
-// SetAffinity lets every thread of a running process run on the given CPUs only. Threads
-// that it starts meanwhile may be missed: use Spec.CPUs where the process is ours.
-func SetAffinity(pid int, cpus []int) error {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return fmt.Errorf("affinity of pid %d: %w", pid, err)
-	}
-	for _, t := range tasks {
-		tid, err := strconv.Atoi(t.Name())
-		if err != nil {
-			continue
-		}
-		if err := PinThread(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) {
-			return err
-		}
-	}
-	return nil
 }
 
 // PinThread lets one thread run on the given CPUs only; 0 is the calling thread, which

@@ -28,6 +28,8 @@ type blockRun struct {
 	wrote    map[lab.Variant][]write // unmeasured and measured writes so far, for repeats
 	position int
 	added    []lab.Slice
+	total    int           // slices of the block
+	left     time.Duration // that its missing slices are expected to take
 }
 
 // turns are all slices of the block, in order.
@@ -76,12 +78,18 @@ func (b *blockRun) expected() time.Duration {
 		}
 	}
 	for _, p := range b.phases {
-		d += time.Duration(len(p.up)) * 1500 * time.Millisecond
-		for _, l := range p.legs {
-			if l.plan.Read {
-				for _, set := range l.sets {
-					d += time.Duration(len(set)) * b.run.Plan.Warm
-				}
+		d += b.overhead(p)
+	}
+	return d
+}
+
+// overhead is about how long a phase takes beside its slices.
+func (b *blockRun) overhead(p phase) time.Duration {
+	d := time.Duration(len(p.up)) * 1500 * time.Millisecond
+	for _, l := range p.legs {
+		if l.plan.Read {
+			for _, set := range l.sets {
+				d += time.Duration(len(set)) * b.run.Plan.Warm
 			}
 		}
 	}
@@ -96,6 +104,10 @@ func (b *blockRun) execute(ctx context.Context) (_ []lab.Slice, err error) {
 		b.earlier[k.Cell.Variant] = max(b.earlier[k.Cell.Variant], s.Restart+1)
 	}
 	b.position = len(b.done)
+	b.left = b.expected()
+	for range b.turns() {
+		b.total++
+	}
 	if len(b.done) > 0 {
 		if err := b.event(ctx, lab.Variant{}, "resumed after %d slices", len(b.done)); err != nil {
 			return nil, err
@@ -127,6 +139,7 @@ func (b *blockRun) phase(ctx context.Context, p phase) (err error) {
 	if err := b.fleet.startAll(ctx, order); err != nil {
 		return err
 	}
+	b.left -= b.overhead(p)
 	if err := b.sides(ctx); err != nil {
 		return err
 	}
@@ -334,7 +347,7 @@ func (b *blockRun) turn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey, s
 		if why := b.fleet.broken[v]; why != nil {
 			sl.Err = "not run: " + why.Error()
 		}
-		return b.store(ctx, sl)
+		return b.store(ctx, lp, sl)
 	}
 	if err := b.measure(ctx, lp, &sl, sess, b.run.Plan.Discard); err != nil {
 		if fatal := fatal(ctx, err); fatal != nil {
@@ -343,12 +356,12 @@ func (b *blockRun) turn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey, s
 		sess.Close()
 		delete(sessions, v)
 		sl.Err = err.Error()
-		if err := b.store(ctx, sl); err != nil {
+		if err := b.store(ctx, lp, sl); err != nil {
 			return err
 		}
 		return b.lost(ctx, v, fmt.Errorf("%s: %w", lp.Level, err))
 	}
-	return b.store(ctx, sl)
+	return b.store(ctx, lp, sl)
 }
 
 // measure runs one slice and fills sl with what client and host say of it. A read slice
@@ -390,7 +403,8 @@ func (b *blockRun) restarts(v lab.Variant) int {
 	return b.earlier[v] + max(0, b.fleet.starts[v]-1)
 }
 
-func (b *blockRun) store(ctx context.Context, sl lab.Slice) error {
+// store keeps a slice and tells of it. It runs between slices, so it is to be short.
+func (b *blockRun) store(ctx context.Context, lp lab.LevelPlan, sl lab.Slice) error {
 	// A slice that has ended is kept even if the user has just stopped the run.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -399,12 +413,9 @@ func (b *blockRun) store(ctx context.Context, sl lab.Slice) error {
 	}
 	b.added = append(b.added, sl)
 	b.done[sl.SliceKey] = sl
+	b.left -= lp.Slice + b.run.Plan.Discard
 	if b.c.Events.Slice != nil {
-		total := 0
-		for range b.turns() {
-			total++
-		}
-		b.c.Events.Slice(sl, len(b.done), total, b.expected())
+		b.c.Events.Slice(sl, len(b.done), b.total, max(0, b.left))
 	}
 	return nil
 }

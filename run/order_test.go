@@ -41,10 +41,10 @@ func TestMirroredGroupsCancelDrift(t *testing.T) {
 			}
 			sums := map[int]map[lab.Variant]int{}
 			for i, k := range ls[0].turns {
-				if sums[k.Mirror()] == nil {
-					sums[k.Mirror()] = map[lab.Variant]int{}
+				if sums[k.Seq/2] == nil {
+					sums[k.Seq/2] = map[lab.Variant]int{}
 				}
-				sums[k.Mirror()][k.Cell.Variant] += i
+				sums[k.Seq/2][k.Cell.Variant] += i
 			}
 			for m, bySide := range sums {
 				want := bySide[run.Variants[0]]

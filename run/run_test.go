@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -24,7 +25,8 @@ type lot struct {
 	mu     sync.Mutex // servers start and end side by side
 	slices map[lab.SliceKey]lab.Slice
 	order  []lab.SliceKey
-	events []string
+	events Events
+	noted  []string
 	sides  map[lab.Variant]int
 	ended  bool
 
@@ -166,7 +168,7 @@ func (l *lot) Slices(context.Context, int64) ([]lab.Slice, error) {
 	return out, nil
 }
 func (l *lot) AddEvent(_ context.Context, _ int64, block int, v lab.Variant, text string) error {
-	l.events = append(l.events, fmt.Sprintf("%d %s", block, text))
+	l.noted = append(l.noted, fmt.Sprintf("%d %s", block, text))
 	return nil
 }
 func (l *lot) EndRun(context.Context, int64, time.Time) error { l.ended = true; return nil }
@@ -175,7 +177,7 @@ func (l *lot) EndRun(context.Context, int64, time.Time) error { l.ended = true; 
 func (l *lot) conductor(dir string, enough func(step string) int) *Conductor {
 	cl := &simClient{lot: l, servers: map[string]*simServer{}}
 	return &Conductor{
-		Host: &tracked{l, cl}, Client: cl, Store: l, Dir: dir,
+		Host: &tracked{l, cl}, Client: cl, Store: l, Dir: dir, Events: l.events,
 		Meter: func(int, int, []int) (func() (lab.Usage, error), error) {
 			return func() (lab.Usage, error) { return lab.Usage{}, nil }, nil
 		},
@@ -248,7 +250,19 @@ func never(string) int { return 99 }
 
 func TestRunEndsAtBlocksMax(t *testing.T) {
 	l := newLot(t)
+	var told []int // slices done and all, at the end of each block
+	l.events.Slice = func(s lab.Slice, done, turns int, left time.Duration) {
+		if done == turns {
+			told = append(told, turns)
+			if left != 0 {
+				t.Errorf("block %d: %s left after its last slice", s.Block, left)
+			}
+		}
+	}
 	complete(t, l, simRun("a", "b"), never)
+	if want := []int{16, 16, 16, 16, 16}; !slices.Equal(told, want) {
+		t.Errorf("slices told of per block: %v, want %v", told, want)
+	}
 	if want := 5 * 2 * (4 + 2 + 2); len(l.slices) != want {
 		t.Errorf("%d slices, want %d", len(l.slices), want)
 	}
@@ -387,8 +401,8 @@ func TestServerDies(t *testing.T) {
 			t.Errorf("block %d, %s: s found data %q", k.Block, k.Cell.Variant.Build, found)
 		}
 	}
-	if len(l.events) == 0 || !strings.Contains(l.events[0], "server went away") {
-		t.Errorf("events %q do not tell", l.events)
+	if len(l.noted) == 0 || !strings.Contains(l.noted[0], "server went away") {
+		t.Errorf("events %q do not tell", l.noted)
 	}
 }
 

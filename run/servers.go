@@ -49,15 +49,19 @@ func (f *fleet) startAll(ctx context.Context, vs []lab.Variant) error {
 		}()
 	}
 	wg.Wait()
-	// Memory tables are empty after a start. One after the other: the client is one.
-	for _, v := range vs {
-		if s := f.servers[v]; s != nil && f.c.Host.Volatile(v) {
-			if err := f.c.load(ctx, v, s); err != nil {
-				f.fail(v, err)
-			}
-		}
+	for _, v := range vs { // one after the other: the client is one
+		f.refill(ctx, v)
 	}
 	return context.Cause(ctx)
+}
+
+// refill loads v's data again where they lived in memory, and are gone after a start.
+func (f *fleet) refill(ctx context.Context, v lab.Variant) {
+	if s := f.servers[v]; s != nil && f.c.Host.Volatile(v) {
+		if err := f.c.load(ctx, v, s); err != nil {
+			f.fail(v, err)
+		}
+	}
 }
 
 // start clones v's data set into the fleet's directory under name and starts a server
@@ -86,11 +90,7 @@ func (f *fleet) fresh(ctx context.Context, v lab.Variant, dir string) (Server, e
 // restart replaces a server that died or hung.
 func (f *fleet) restart(ctx context.Context, v lab.Variant) {
 	f.start(ctx, v, fmt.Sprintf("again-%s-%d", f.c.Host.DataKey(v), f.starts[v]))
-	if s := f.servers[v]; s != nil && f.c.Host.Volatile(v) {
-		if err := f.c.load(ctx, v, s); err != nil {
-			f.fail(v, err)
-		}
-	}
+	f.refill(ctx, v)
 }
 
 // fail kills v's server; the next level starts a fresh one.
