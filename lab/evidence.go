@@ -30,17 +30,18 @@ type Amount struct {
 // Observation is what one diagnostic slice of one cell saw. Key.Block is the round of the
 // diagnosis: each round is a fresh restart of every variant.
 type Observation struct {
-	Key       SliceKey        `json:"key"`
-	Ops       int64           `json:"ops"`
-	Wall      float64         `json:"wall_sec"`
-	Functions []Amount        `json:"functions,omitempty"` // CPU seconds on the server by the function that used them, from stacks
-	Spins     []Amount        `json:"spins,omitempty"`     // of these, CPU seconds spent spinning on a latch, by what spins: waiting that burns CPU
-	Unknown   float64         `json:"unknown,omitempty"`   // share of the CPU time whose function has no name
-	Events    []Amount        `json:"events,omitempty"`    // seconds of the clients' threads by wait event; none nested in another
-	Counters  []Amount        `json:"counters,omitempty"`  // status counters, engines' own included
-	Plans     []StatementPlan `json:"plans,omitempty"`
-	Notes     []string        `json:"notes,omitempty"` // doubts: what could not be read, resets, shares without a name
-	Files     []string        `json:"files,omitempty"` // names of kept files with the raw evidence
+	Key        SliceKey        `json:"key"`
+	Ops        int64           `json:"ops"`
+	Wall       float64         `json:"wall_sec"`
+	Functions  []Amount        `json:"functions,omitempty"`  // CPU seconds of the clients' threads by the function that used them, from stacks; of all threads where the clients' are not known
+	Background []Amount        `json:"background,omitempty"` // likewise of the server's other threads; none where the clients' are not known
+	Spins      []Amount        `json:"spins,omitempty"`      // of these, CPU seconds spent spinning on a latch, by what spins: waiting that burns CPU
+	Unknown    float64         `json:"unknown,omitempty"`    // share of the CPU time whose function has no name
+	Events     []Amount        `json:"events,omitempty"`     // seconds of the clients' threads by wait event; none nested in another
+	Counters   []Amount        `json:"counters,omitempty"`   // status counters, engines' own included
+	Plans      []StatementPlan `json:"plans,omitempty"`
+	Notes      []string        `json:"notes,omitempty"` // doubts: what could not be read, resets, shares without a name
+	Files      []string        `json:"files,omitempty"` // names of kept files with the raw evidence
 }
 
 // StatementPlan is how a server said it would execute a statement.

@@ -378,7 +378,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	}
 	var usage func() (lab.Usage, error)
 	var failed error
-	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID(), sess.Connections().Threads) })
+	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID(), threads(s, sess)) })
 	if err != nil {
 		return err
 	}
@@ -396,6 +396,14 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 		return errors.New("no operation ended in the slice")
 	}
 	return nil
+}
+
+// threads returns the server's threads that serve a session; nil: not known.
+func threads(s Server, sess Session) []int {
+	if t := sess.Connections().Threads; t != nil {
+		return t
+	}
+	return s.Serving()
 }
 
 // restarts is how often the block's server of v was started before the one it has now.

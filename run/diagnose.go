@@ -144,7 +144,7 @@ func (b *blockRun) watchSet(ctx context.Context, d Diagnosis, w Watcher, lp lab.
 			}
 			if sess := sessions[v]; sess != nil {
 				key := lab.SliceKey{Block: b.block, Cell: lab.Cell{Variant: v, Step: lp.Level.Step, Clients: lp.Level.Clients}, Seq: seq, Kind: i.Kind()}
-				if err := b.watch(ctx, d, w, lp, Watched{i, key, b.fleet.servers[v], sess.Connections()}, sess, sessions); err != nil {
+				if err := b.watch(ctx, d, w, lp, Watched{i, key, b.fleet.servers[v], Connections{sess.Connections().IDs, threads(b.fleet.servers[v], sess)}}, sess, sessions); err != nil {
 					return err
 				}
 			}

@@ -42,6 +42,9 @@ type Server interface {
 	Stop(ctx context.Context) error
 	Kill()
 	Side(ctx context.Context) (lab.Side, error)
+	// Serving returns the server's threads that serve connections, whoever's, where it
+	// does not tell which serves whom; nil: not known.
+	Serving() []int
 }
 
 // Client generates load in a process of its own.

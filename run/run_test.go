@@ -81,6 +81,7 @@ func (s *simServer) Socket() string             { return fmt.Sprintf("%p", s) }
 func (s *simServer) Ready() time.Time           { return time.Now() }
 func (s *simServer) Died() <-chan struct{}      { return s.died }
 func (s *simServer) Err() error                 { return errors.New("signal: killed; log: gone") }
+func (s *simServer) Serving() []int             { return nil }
 func (s *simServer) Freeze() error              { s.frozen = true; return nil }
 func (s *simServer) Thaw() error                { s.frozen = false; return nil }
 func (s *simServer) Stop(context.Context) error { s.Kill(); return nil }

@@ -13,6 +13,7 @@ import (
 	"backslide/lab"
 	"backslide/load"
 	"backslide/proc"
+	runner "backslide/run"
 	"backslide/server"
 	"backslide/wire"
 )
@@ -93,7 +94,7 @@ func rowsOf(t *testing.T, s *setup, v lab.Variant) [][]string {
 	if err := p.Load(t.Context(), dial(srv.Socket(), db), load.LoadOptions{Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	slice(t, p, srv.Socket(), db)
+	slice(t, p, srv, db)
 	c, err := wire.Dial(t.Context(), wire.Options{Network: "unix", Address: srv.Socket(), User: server.User, Schema: db})
 	if err != nil {
 		t.Fatal(err)
@@ -113,18 +114,37 @@ func rowsOf(t *testing.T, s *setup, v lab.Variant) [][]string {
 	return out
 }
 
-func slice(t *testing.T, p *load.Program, socket, db string) {
+// slice runs a slice, and looks whether the server's threads that serve it are known.
+func slice(t *testing.T, p *load.Program, srv runner.Server, db string) {
 	t.Helper()
+	to := dial(srv.Socket(), db)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	sess, err := p.Session(ctx, load.Work{Step: "range-notcovered-si", Clients: 2, Seed: 1}, dial(socket, db), load.Options{})
+	sess, err := p.Session(ctx, load.Work{Step: "range-notcovered-si", Clients: 2, Seed: 1}, to, load.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sess.Close()
-	r, err := sess.Slice(ctx, load.SliceSpec{Duration: 100 * time.Millisecond, Timeout: time.Minute}, func() {})
+	threads := srv.Serving()
+	if threads == nil {
+		if threads, err = serverThreads(ctx, to, p.Target.Family, sess.ConnectionIDs()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end, err := new(meter).begin(srv.PID(), os.Getpid(), threads)
 	if err != nil {
 		t.Fatal(err)
+	}
+	r, err := sess.Slice(ctx, load.SliceSpec{Duration: 300 * time.Millisecond, Timeout: time.Minute}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cpu := u.ServerUser + u.ServerSystem; u.ConnCPU < 0.7*cpu || u.ConnCPU > 1.05*cpu || u.ConnRunq < 0 {
+		t.Errorf("%d threads that serve clients used %v s of the server's %v s, and waited %v s for a CPU", len(threads), u.ConnCPU, cpu, u.ConnRunq)
 	}
 	if r.Ops == 0 || r.Rows == 0 || len(r.Errors) > 0 {
 		t.Errorf("slice: %d operations, %d rows, errors %v", r.Ops, r.Rows, r.Errors)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -52,7 +54,13 @@ func (h *host) Start(ctx context.Context, v lab.Variant, dir string, watch lab.I
 	if err != nil {
 		return nil, err
 	}
-	return &side{Server: s, build: h.builds[v.Build], config: h.configs[v.Config], engine: v.Engine}, nil
+	out := &side{Server: s, build: h.builds[v.Build], config: h.configs[v.Config], engine: v.Engine}
+	if b := out.build; b.Family == lab.MySQL && !b.AtLeast(5, 7, 0) {
+		out.own = tasks(s.PID())
+		// That which was made last answered us.
+		out.own = out.own[:max(0, len(out.own)-1)]
+	}
+	return out, nil
 }
 
 // Clone is run.Host's.
@@ -85,6 +93,35 @@ type side struct {
 	build  lab.Build
 	config lab.Config
 	engine string
+	own    []int // threads, ascending, that the server has for itself; nil: it tells which serve whom
+}
+
+// Serving is run.Server's. A server that tells us nothing has all threads of its own when
+// it is ready; those that come later serve connections.
+func (s *side) Serving() []int {
+	if s.own == nil {
+		return nil
+	}
+	return slices.DeleteFunc(tasks(s.PID()), func(tid int) bool {
+		_, own := slices.BinarySearch(s.own, tid)
+		return own
+	})
+}
+
+// tasks returns the threads of a process, ascending.
+func tasks(pid int) []int {
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for _, f := range files {
+		if tid, err := strconv.Atoi(f.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Freeze is run.Server's.

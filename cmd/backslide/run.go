@@ -86,13 +86,21 @@ func (e *env) resume(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("resume run %d: %w", r.ID, err)
 	}
-	for v, side := range r.Sides {
-		if b := s.builds[side.Build.Name]; b.ID != side.Build.ID {
-			return fmt.Errorf("resume run %d: the build of %s is another one now (id %.12s, was %.12s); start a new run", r.ID, v, b.ID, side.Build.ID)
-		}
+	if err := sameBuilds(r, s); err != nil {
+		return fmt.Errorf("resume run %d: %w", r.ID, err)
 	}
 	_, err = e.execute(ctx, s, &r)
 	return err
+}
+
+// sameBuilds checks that the builds are still those that a run began with.
+func sameBuilds(r lab.Run, s *setup) error {
+	for v, side := range r.Sides {
+		if b := s.builds[side.Build.Name]; b.ID != side.Build.ID {
+			return fmt.Errorf("the build of %s is another one now (id %.12s, was %.12s); start a new run", v, b.ID, side.Build.ID)
+		}
+	}
+	return nil
 }
 
 // execute runs an experiment, or goes on with the run old, and prints the verdicts.

@@ -146,7 +146,7 @@ func sameWorkloads(ctx context.Context, st *store.Store, id int64, s *setup) err
 	}
 	for _, w := range s.workloads {
 		if digests[w.use.Name] != fmt.Sprintf("%x", sha256.Sum256([]byte(w.text))) {
-			return fmt.Errorf("resume run %d: workload %s has changed since; start a new run", id, w.use.Name)
+			return fmt.Errorf("workload %s has changed since run %d; start a new run", w.use.Name, id)
 		}
 	}
 	return nil
