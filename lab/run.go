@@ -22,13 +22,16 @@ type Run struct {
 type LevelPlan struct {
 	Level  Level         `json:"level"`
 	Group  Group         `json:"group"`
-	Read   bool          `json:"read"`     // slices end by time; otherwise after Ops operations
+	Read   bool          `json:"read"`     // leaves the data as they were
 	Warm   bool          `json:"warm"`     // run once per block for its effect, never measured
-	Ops    int64         `json:"ops"`      // per slice over all clients; 0 for Read
-	Slice  time.Duration `json:"slice_ns"` // measured length of a Read slice; expected length of another
+	Ops    int64         `json:"ops"`      // per slice over all clients; 0: slices end by time
+	Slice  time.Duration `json:"slice_ns"` // measured length of a slice that ends by time; expected length of another
 	Slices int           `json:"slices"`   // per variant and block, even
 	Spin   time.Duration `json:"spin_ns"`  // busy time added to each operation of the side that Plan.Inject slows down
 }
+
+// Timed reports whether the level's slices end by time, not after Ops operations.
+func (l LevelPlan) Timed() bool { return l.Read && l.Ops == 0 }
 
 // Side is what is known of one variant of a run: the build that ran, and what its
 // server said of itself after its first start.

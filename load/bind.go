@@ -39,9 +39,14 @@ type step struct {
 	sides  []side
 	settle []string
 	slots  int
-	static bool // what a client does depends on its number, so it does its own operations only
-	ids    int  // statements that each connection prepares
-	unfit  error
+	ops    int64    // of each client in a slice; 0: the slice's length decides
+	before [][]part // statements that each client sends before a slice
+	after  [][]part // and behind it
+	// connect: every operation opens a connection of its own and closes it.
+	connect bool
+	static  bool // what a client does depends on its number, so it does its own operations only
+	ids     int  // statements that each connection prepares
+	unfit   error
 }
 
 // arg is a named value that is made anew for every operation or statement.
@@ -355,6 +360,9 @@ func (p *Program) Needs(name string, clients int) (connections, statements int) 
 	s, ok := p.steps[name]
 	if !ok {
 		return 0, 0
+	}
+	if s.connect {
+		return 2*clients + len(s.sides), 0
 	}
 	return clients + len(s.sides), clients * s.ids
 }

@@ -32,7 +32,10 @@ func (b *binder) step(i int) error {
 	}
 	sb := &stepBinder{binder: b, f: f, at: at, sc: b.scope(params)}
 	sb.sc.vars = stepVars()
-	sb.s = &step{name: f.Name, read: f.Read != nil && *f.Read, retry: []int{1205, 1213, 1020}, ignore: f.Ignore, settle: f.Settle}
+	sb.s = &step{
+		name: f.Name, read: f.Read != nil && *f.Read, connect: f.Connect != nil && *f.Connect,
+		retry: []int{1205, 1213, 1020}, ignore: f.Ignore, settle: f.Settle,
+	}
 	for _, r := range [][]int{b.w.f.Retry, f.Retry} {
 		if r != nil {
 			sb.s.retry = r
@@ -66,6 +69,9 @@ func (b *stepBinder) bind() error {
 	}
 	if b.s.rate != nil && !b.s.read {
 		return bad(b.at.add("rate"), "step %q has a rate; it ends by time, so it needs read = true", b.f.Name)
+	}
+	if err := b.bounds(); err != nil {
+		return err
 	}
 	for i, name := range b.f.Settle {
 		if _, ok := b.p.settles[name]; !ok {
@@ -187,7 +193,7 @@ func (b *stepBinder) stmt(f statementFile, at path) (stmt, error) {
 	if err != nil {
 		return s, err
 	}
-	s.prepared = prepared != 0
+	s.prepared = prepared != 0 && !b.s.connect
 	texts, key := f.Choose, "choose"
 	if f.SQL != "" {
 		texts, key = sqlList{{text: f.SQL}}, "sql"

@@ -59,6 +59,10 @@ type stepFile struct {
 	Prepared value            `toml:"prepared"`
 	Counts   value            `toml:"counts"`
 	Rate     value            `toml:"rate"`
+	Ops      value            `toml:"ops"`
+	Connect  *bool            `toml:"connect"`
+	Before   sqlList          `toml:"before"`
+	After    sqlList          `toml:"after"`
 	Retry    []int            `toml:"retry"`
 	Ignore   []int            `toml:"ignore"`
 	Settle   []string         `toml:"settle"`

@@ -46,6 +46,7 @@ type Session struct {
 	work    Work
 	clients []*client
 	pinned  []pinned // server threads, while co-located
+	dial    Dial     // for steps whose operations connect
 	bell    bell     // wakes the workers when a slice is to stop
 	sides   []Conn
 	workers []*worker
@@ -55,6 +56,7 @@ type Session struct {
 	cursor  int64     // next operation of fixed work, over all clients
 	typical int64     // nanoseconds an operation took in the last slice
 	broken  error     // why no further slice can run
+	unreset bool      // a slice was run, and what comes behind it was not
 }
 
 // client is one connection and the operation that is under way on it. Only its worker
@@ -107,7 +109,7 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 	if work.Clients < 1 {
 		return nil, fmt.Errorf("step %s: %d clients", work.Step, work.Clients)
 	}
-	s := &Session{st: st, work: work, base: time.Now()}
+	s := &Session{st: st, work: work, dial: dial, base: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("step %s: %w", work.Step, err), s.Close())
@@ -263,6 +265,9 @@ func (s *Session) start(o Options) error {
 			loops = 1
 		}
 	}
+	if s.st.connect {
+		loops = len(s.clients) // connecting blocks
+	}
 	var cpus []int
 	if o.ServerThread != nil {
 		var err error
@@ -328,6 +333,11 @@ type pinned struct {
 // Close ends the side sessions' statements and closes all connections.
 func (s *Session) Close() error {
 	var errs []error
+	if s.unreset && s.broken == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), resetLimit)
+		errs = append(errs, s.reset(ctx))
+		cancel()
+	}
 	for _, w := range s.workers {
 		close(w.in)
 	}

@@ -56,6 +56,16 @@ const fewOps = 10
 // when a statement is refused for a reason that the step does not retry, when a connection
 // breaks, when ctx ends, or at Timeout.
 func (s *Session) Slice(ctx context.Context, spec SliceSpec, measuring func()) (Result, error) {
+	// Work that has to be undone slice by slice is done so when several are repeated at once.
+	per := s.st.ops * int64(len(s.clients))
+	for s.st.resets() && per > 0 && spec.Ops > per {
+		part := spec
+		part.Ops = per
+		spec.Ops -= per
+		if _, err := s.slice(ctx, part, func() {}); err != nil {
+			return Result{}, fmt.Errorf("step %s: %w", s.st.name, err)
+		}
+	}
 	r, err := s.slice(ctx, spec, measuring)
 	if err != nil {
 		return r, fmt.Errorf("step %s: %w", s.st.name, err)
@@ -75,15 +85,19 @@ func (s *Session) slice(ctx context.Context, spec SliceSpec, measuring func()) (
 	if spec.Timeout <= 0 {
 		spec.Timeout = 20*spec.Duration + time.Minute
 	}
-	sl := s.newSlice(spec)
+	if err := s.lead(ctx, spec); err != nil {
+		s.broken = err
+		return Result{}, err
+	}
+	done := make(chan struct{})
+	timeout, cancel := context.WithTimeout(ctx, spec.Timeout)
+	defer cancel()
+	sl := s.newSlice(timeout, spec)
 	for _, w := range s.workers {
 		w.in <- sl
 	}
 	sl.ready.Wait() // every worker runs and waits for begin
 
-	done := make(chan struct{})
-	timeout, cancel := context.WithTimeout(ctx, spec.Timeout)
-	defer cancel()
 	early := !sl.timed || s.typical > int64(spec.Discard)
 	var m meter
 	if early {
@@ -130,9 +144,10 @@ func (s *Session) late(ctx context.Context, spec SliceSpec) error {
 	return fmt.Errorf("no end after %s with %d clients; a server that hangs, or operations that are too long", spec.Timeout, len(s.clients))
 }
 
-func (s *Session) newSlice(spec SliceSpec) *slice {
+func (s *Session) newSlice(ctx context.Context, spec SliceSpec) *slice {
 	sl := &slice{timed: spec.Duration > 0, static: s.st.static, begin: make(chan struct{})}
 	sl.first = int64(spec.Seq) << 32
+	sl.visit = func(c *client) error { return c.visit(ctx, s.dial) }
 	sl.bell = s.bell
 	s.bell.mute()
 	sl.ready.Add(len(s.workers))

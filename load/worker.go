@@ -54,6 +54,8 @@ type slice struct {
 	end    int64        // and the one behind the last
 	static bool         // each client does its own
 
+	visit func(*client) error // runs the current operation over a connection of its own
+
 	stop     atomic.Bool
 	bell     bell // rings when stop is set
 	once     sync.Once
@@ -197,6 +199,18 @@ func (w *worker) advance(c *client, sl *slice, now int64) bool {
 		slow := c.every == 0 && now-c.began > unhurried
 		c.start(client, op)
 		c.began, c.sent, c.rows = began, 0, 0
+		if c.st.connect {
+			if slow {
+				c.began = w.s.now()
+			}
+			if err := sl.visit(c); err != nil {
+				sl.fail(err)
+				return false
+			}
+			now = w.s.now()
+			w.finish(c, sl, now)
+			continue
+		}
 		if c.stream.next() {
 			if slow {
 				c.began = w.s.now()

@@ -145,12 +145,22 @@ func (s stepFile) over(o stepFile) stepFile {
 	if s.Warm != nil {
 		r.Warm = s.Warm
 	}
+	if s.Connect != nil {
+		r.Connect = s.Connect
+	}
 	if s.SQL != "" || s.Choose != nil || s.Statement != nil || s.Transaction != nil {
 		r.SQL, r.Choose, r.Statement, r.Transaction = s.SQL, s.Choose, s.Statement, s.Transaction
 	}
 	r.Params, r.Args = overlay(o.Params, s.Params), overlay(o.Args, s.Args)
 	r.Begin, r.Prepared = s.Begin.or(o.Begin), s.Prepared.or(o.Prepared)
 	r.Counts, r.Rate = s.Counts.or(o.Counts), s.Rate.or(o.Rate)
+	r.Ops = s.Ops.or(o.Ops)
+	if s.Before != nil {
+		r.Before = s.Before
+	}
+	if s.After != nil {
+		r.After = s.After
+	}
 	if s.Retry != nil {
 		r.Retry = s.Retry
 	}

@@ -1,0 +1,142 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// resetLimit is how long the statements behind the last slice may take.
+const resetLimit = 10 * time.Minute
+
+// resets reports whether something is to be done around the step's slices.
+func (s *step) resets() bool { return len(s.before)+len(s.after) > 0 }
+
+// Ops returns how many operations each client of a step does in a slice, 0 if the length
+// of the slice decides that or the step is unknown.
+func (p *Program) Ops(name string) int64 {
+	if s, ok := p.steps[name]; ok {
+		return s.ops
+	}
+	return 0
+}
+
+// bounds resolves what a slice of the step is made of, and what is sent around it.
+func (b *stepBinder) bounds() error {
+	var err error
+	if b.s.ops, err = b.constant(b.sc, b.f.Ops, 0, b.at.add("ops")); err != nil {
+		return err
+	}
+	switch {
+	case b.s.ops < 0 || b.f.Ops.set && b.s.ops == 0:
+		return bad(b.at.add("ops"), "step %q: ops = %d is under 1", b.f.Name, b.s.ops)
+	case b.s.ops > 0 && b.s.rate != nil:
+		return bad(b.at.add("ops"), "step %q has a number of operations and a rate; a rate ends by time", b.f.Name)
+	}
+	if b.s.before, err = b.around(b.f.Before, "before"); err != nil {
+		return err
+	}
+	if b.s.after, err = b.around(b.f.After, "after"); err != nil {
+		return err
+	}
+	if b.s.resets() && !b.s.read && b.s.ops == 0 {
+		return bad(b.at, "step %q has before or after and writes; it needs ops, the operations of each client in a slice", b.f.Name)
+	}
+	return nil
+}
+
+// around resolves statements that each client sends outside of what is measured.
+func (b *stepBinder) around(l sqlList, key string) ([][]part, error) {
+	sc := b.scope(b.sc.params)
+	sc.vars = map[string]int{"client": varClient, "clients": varClients}
+	var out [][]part
+	for _, c := range l {
+		parts, err := sc.parts(c.text)
+		if err != nil {
+			return nil, bad(b.at.add(key), "%v", err)
+		}
+		if c.fits(b.p.Target) {
+			out = append(out, parts)
+		}
+	}
+	return out, nil
+}
+
+// lead brings the data to where the next slice starts: what comes behind the last slice,
+// then what comes before this one. None of it is measured.
+func (s *Session) lead(ctx context.Context, spec SliceSpec) error {
+	if !s.st.resets() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, spec.Timeout)
+	defer cancel()
+	if s.unreset {
+		if err := s.reset(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.send(ctx, s.st.before); err != nil {
+		return fmt.Errorf("before the slice: %w", err)
+	}
+	s.unreset = true
+	return nil
+}
+
+// reset sends what comes behind a slice. It is put off until the next slice or the end,
+// so that it is nothing of what the host sees of the slice.
+func (s *Session) reset(ctx context.Context) error {
+	s.unreset = false
+	if err := s.send(ctx, s.st.after); err != nil {
+		return fmt.Errorf("after the slice: %w", err)
+	}
+	return nil
+}
+
+// send sends statements over each client's connection, one client behind the other.
+func (s *Session) send(ctx context.Context, statements [][]part) error {
+	for _, c := range s.clients {
+		var f frame
+		f.vars[varClient], f.vars[varClients] = c.n, int64(len(s.clients))
+		for _, parts := range statements {
+			var sql []byte
+			for _, p := range parts {
+				if p.expr != nil {
+					sql = p.expr.app(&f, sql)
+				} else {
+					sql = append(sql, p.lit...)
+				}
+			}
+			if _, err := exec(ctx, c.conn, string(sql)); err != nil {
+				return fmt.Errorf("client %d: %w", c.n, err)
+			}
+		}
+	}
+	return nil
+}
+
+// visit runs the current operation over a connection that is opened for it and closed
+// behind it. It blocks; the end of ctx ends it.
+func (c *client) visit(ctx context.Context, dial Dial) error {
+	conn, err := dial(ctx)
+	if err != nil {
+		return fmt.Errorf("client %d: connect: %w", c.n, limit(err))
+	}
+	defer conn.Close()
+	for c.stream.next() {
+		c.sent++
+		c.buf = c.sql(c.buf[:0])
+		if err := conn.SendQuery(c.buf); err != nil {
+			return gone(c, err)
+		}
+		r, err := await(ctx, conn)
+		if err != nil {
+			return gone(c, err)
+		}
+		if r.Code != 0 && !slices.Contains(c.st.ignore, r.Code) {
+			return fmt.Errorf("client %d: %w", c.n, &StatementError{string(c.buf), r})
+		}
+		c.rows += r.Rows
+	}
+	return nil
+}
