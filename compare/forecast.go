@@ -47,7 +47,7 @@ func (t *Tally) Forecast(run lab.Run, b *stat.Boundaries) (Forecast, error) {
 		o := j.outlook(pairs[i], c)
 		o.Slices = pairs[i].plan.Slices
 		if len(pairs[i].mirrors) > 0 {
-			if n := j.pairNoise(pairs[i], overhead); n.Slices > 0 && pairs[i].plan.Read {
+			if n := j.pairNoise(pairs[i], overhead); n.Slices > 0 && pairs[i].plan.Timed() {
 				o.Slices = n.Slices
 			}
 		}
@@ -119,7 +119,7 @@ func calledAt(c lab.Comparison) int {
 // each returns how long a level's slices of two sides take in a block.
 func (j *judge) each(l lab.LevelPlan) time.Duration {
 	each := time.Duration(l.Slices) * l.Slice
-	if l.Read {
+	if l.Timed() {
 		each += time.Duration(l.Slices) * j.plan.Discard
 	}
 	return 2 * each

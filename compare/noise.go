@@ -154,7 +154,7 @@ func (j *judge) overhead() float64 {
 				b.from = min(b.from, o.start)
 				b.to = max(b.to, o.start+int64(o.wall*1e9))
 				b.used += o.wall
-				if l.Read {
+				if l.Timed() {
 					b.used += j.plan.Discard.Seconds()
 				}
 				if o.block != last {

@@ -63,6 +63,42 @@ func (b *stepBinder) around(l sqlList, key string) ([][]part, error) {
 	return out, nil
 }
 
+// parts runs a slice. Several slices' work at once, of a step that has something done
+// around each, is cut into these slices; what is done between them is then in the CPU time
+// of the result, and not in its Wall.
+func (s *Session) parts(ctx context.Context, spec SliceSpec, measuring func()) (Result, error) {
+	per := s.st.ops * int64(len(s.clients))
+	if !s.st.resets() || per == 0 || spec.Ops <= per {
+		return s.slice(ctx, spec, measuring)
+	}
+	whole := Result{Hist: new(Histogram)}
+	for left := spec.Ops; left > 0; left -= per {
+		spec.Ops = min(per, left)
+		r, err := s.slice(ctx, spec, measuring)
+		if err != nil {
+			return Result{}, err
+		}
+		measuring = func() {}
+		whole.add(r)
+	}
+	return whole, nil
+}
+
+// add counts what a later slice did into r.
+func (r *Result) add(o Result) {
+	if r.Start.IsZero() {
+		r.Start = o.Start
+	}
+	r.Wall += o.Wall
+	r.Ops += o.Ops
+	r.Rows += o.Rows
+	r.Retries += o.Retries
+	r.ClientUser += o.ClientUser
+	r.ClientSystem += o.ClientSystem
+	r.Errors = append(r.Errors, o.Errors...)
+	r.Hist.Merge(o.Hist)
+}
+
 // lead brings the data to where the next slice starts: what comes behind the last slice,
 // then what comes before this one. None of it is measured.
 func (s *Session) lead(ctx context.Context, spec SliceSpec) error {

@@ -56,17 +56,7 @@ const fewOps = 10
 // when a statement is refused for a reason that the step does not retry, when a connection
 // breaks, when ctx ends, or at Timeout.
 func (s *Session) Slice(ctx context.Context, spec SliceSpec, measuring func()) (Result, error) {
-	// Work that has to be undone slice by slice is done so when several are repeated at once.
-	per := s.st.ops * int64(len(s.clients))
-	for s.st.resets() && per > 0 && spec.Ops > per {
-		part := spec
-		part.Ops = per
-		spec.Ops -= per
-		if _, err := s.slice(ctx, part, func() {}); err != nil {
-			return Result{}, fmt.Errorf("step %s: %w", s.st.name, err)
-		}
-	}
-	r, err := s.slice(ctx, spec, measuring)
+	r, err := s.parts(ctx, spec, measuring)
 	if err != nil {
 		return r, fmt.Errorf("step %s: %w", s.st.name, err)
 	}

@@ -15,6 +15,9 @@ import (
 // hang: it has to end long operations, and a loaded host stalls for seconds.
 const slack = 60 * time.Second
 
+// longestWarm is the longest slice of fixed work that is run once more to warm a server up.
+const longestWarm = 2 * time.Second
+
 // blockRun is the execution of one block.
 type blockRun struct {
 	c      *Conductor
@@ -87,7 +90,7 @@ func (b *blockRun) expected() time.Duration {
 func (b *blockRun) overhead(p phase) time.Duration {
 	d := time.Duration(len(p.up)) * 1500 * time.Millisecond
 	for _, l := range p.legs {
-		if l.plan.Read {
+		if l.plan.Timed() {
 			for _, set := range l.sets {
 				d += time.Duration(len(set)) * b.run.Plan.Warm
 			}
@@ -277,8 +280,12 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		}
 	}
 	spec := Spec{Seq: lp.Slices, Duration: b.run.Plan.Warm, Timeout: b.run.Plan.Warm + slack}
-	if !lp.Read {
-		spec = write{lp, b.before(v, turns) * lp.Ops}.spec()
+	if !lp.Timed() {
+		before := b.before(v, turns)
+		if lp.Read && lp.Slice <= longestWarm {
+			before++ // the data stay as they are, and caches are warm then
+		}
+		spec = write{lp, before * lp.Ops}.spec()
 	}
 	if spec.Ops == 0 && spec.Duration == 0 {
 		return nil
@@ -370,7 +377,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	v := sl.Cell.Variant
 	s := b.fleet.servers[v]
 	spec := Spec{Seq: sl.Set*lp.Slices + sl.Seq, Timeout: 20*lp.Slice + slack}
-	if lp.Read {
+	if lp.Timed() {
 		// Every set runs the same operations, so that all candidates do.
 		spec.Seq, spec.Discard, spec.Duration = sl.Seq, discard, lp.Slice
 	} else {

@@ -16,10 +16,12 @@ const (
 	opsPerSlice = 20                     // that each client should end in a read slice
 	longest     = 10 * time.Second       // of a read slice
 	writeFactor = 2                      // write slices are longer than read slices, and as much fewer
+	quickTry    = time.Second            // fixed work that took less is tried twice
+	longestTry  = 2 * time.Hour          // of fixed work
 )
 
 // Calibrate tries every level once on the base and fixes the length and number of its
-// slices; levels that write get a number of operations. An error of the base's server or
+// slices; levels that write get a number of operations, unless their step has one. An error of the base's server or
 // of a statement is an error of the run, since nothing could be compared.
 func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant, levels []lab.LevelPlan) (_ []lab.LevelPlan, err error) {
 	c.phase("calibrate on %s", base)
@@ -54,7 +56,14 @@ func (c *Conductor) try(ctx context.Context, p lab.Plan, v lab.Variant, s Server
 		return 0, err
 	}
 	defer sess.Close()
-	out, err := b.slice(ctx, v, sess, Spec{Discard: pilot, Duration: pilot, Timeout: pilot + 10*slack}, func() {})
+	spec := Spec{Discard: pilot, Duration: pilot, Timeout: pilot + 10*slack}
+	if lp.Ops > 0 {
+		spec = Spec{Ops: lp.Ops, Timeout: longestTry}
+	}
+	out, err := b.slice(ctx, v, sess, spec, func() {})
+	if err == nil && lp.Ops > 0 && out.Wall < quickTry.Seconds() {
+		out, err = b.slice(ctx, v, sess, spec, func() {}) // caches are warm now
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -71,11 +80,15 @@ func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
 	if lp.Warm {
 		lp.Slice, lp.Slices = p.Slice, p.Slices
 	}
+	if lp.Ops > 0 {
+		lp.Ops = max(1, lp.Ops/int64(clients)) * int64(clients)
+		lp.Slice = time.Duration(float64(lp.Ops) / rate * float64(time.Second))
+		lp.Slices = min(even(p.Slices), even(int(float64(p.Slices)*p.Slice.Seconds()/lp.Slice.Seconds())))
+		return lp
+	}
 	if !lp.Read {
 		lp.Slice, lp.Slices = writeFactor*p.Slice, even(p.Slices/writeFactor)
-		if lp.Ops == 0 {
-			lp.Ops = twoDigits(rate * lp.Slice.Seconds())
-		}
+		lp.Ops = twoDigits(rate * lp.Slice.Seconds())
 		lp.Ops = max(1, lp.Ops/int64(clients)) * int64(clients)
 		lp.Slice = time.Duration(float64(lp.Ops) / rate * float64(time.Second))
 		return lp

@@ -193,7 +193,7 @@ func stretched(lp lab.LevelPlan, d time.Duration) lab.LevelPlan {
 	if lp.Slice <= 0 || lp.Slice >= d {
 		return lp
 	}
-	if !lp.Read {
+	if !lp.Timed() {
 		n := int64(math.Ceil(float64(d) / float64(lp.Slice)))
 		lp.Ops *= n
 		d = lp.Slice * time.Duration(n)

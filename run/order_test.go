@@ -24,7 +24,11 @@ func testRun(group int, levels []lab.LevelPlan, names ...string) lab.Run {
 }
 
 func level(step string, read bool, slices int) lab.LevelPlan {
-	return lab.LevelPlan{Level: lab.Level{Step: lab.Step{Workload: "w", Name: step}, Clients: 1}, Read: read, Slices: slices, Ops: 10}
+	lp := lab.LevelPlan{Level: lab.Level{Step: lab.Step{Workload: "w", Name: step}, Clients: 1}, Read: read, Slices: slices}
+	if !read {
+		lp.Ops = 10
+	}
+	return lp
 }
 
 func all(lab.Level, lab.Variant) bool { return true }

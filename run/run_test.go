@@ -455,3 +455,45 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+func TestFitFixedWork(t *testing.T) {
+	p := lab.Plan{}.WithDefaults() // 8 slices of 0.2 s
+	for _, tt := range []struct {
+		ops    int64
+		rate   float64
+		slice  time.Duration
+		slices int
+	}{
+		{4, 0.1, 40 * time.Second, 2}, // one statement of each client, 10 s each
+		{400, 1000, 400 * time.Millisecond, 4},
+		{4, 1000, 4 * time.Millisecond, 8}, // not more than the plan's
+	} {
+		got := fit(p, lab.LevelPlan{Level: lab.Level{Clients: 4}, Read: true, Ops: tt.ops}, tt.rate)
+		if got.Ops != tt.ops || got.Slice != tt.slice || got.Slices != tt.slices || got.Timed() {
+			t.Errorf("fit(%d operations at %v/s) = %d ops, %s × %d; want %s × %d", tt.ops, tt.rate, got.Ops, got.Slice, got.Slices, tt.slice, tt.slices)
+		}
+	}
+}
+
+// TestFixedReads runs a level that leaves data as they are and yet ends by operations: all
+// its slices have them, and it is warmed up once by as many.
+func TestFixedReads(t *testing.T) {
+	l := newLot(t)
+	r := testRun(4, []lab.LevelPlan{level("r", true, 4), level("s", true, 2)}, "a", "b")
+	r.Plan.BlocksMax = 2
+	for i := range r.Levels {
+		r.Levels[i].Ops, r.Levels[i].Slice = 3, time.Second
+	}
+	specs := map[Spec]int{}
+	l.onSlice = func(_ int, _ lab.Variant, s Spec) error {
+		s.Seq, s.Timeout = 0, 0
+		specs[s]++
+		return nil
+	}
+	complete(t, l, r, never)
+	// 2 blocks of 2 variants: 4 slices and a warm-up of r, 2 and a warm-up of s
+	want := map[Spec]int{{Ops: 3}: 2 * 2 * (5 + 3)}
+	if d := cmp.Diff(want, specs); d != "" {
+		t.Errorf("slices (-want +got):\n%s", d)
+	}
+}

@@ -20,7 +20,7 @@ type write struct {
 // spec runs the write unmeasured.
 func (w write) spec() Spec {
 	whole := w.plan.Slice * time.Duration(w.plan.Slices)
-	if w.plan.Read {
+	if w.plan.Timed() {
 		return Spec{Duration: whole, Timeout: whole + 10*slack}
 	}
 	return Spec{Ops: w.ops, Timeout: 10*whole + 10*slack}

@@ -43,14 +43,6 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 			return nil, err
 		}
 		s.workloads = append(s.workloads, w)
-		for _, step := range w.steps {
-			for _, n := range x.Clients {
-				s.levels = append(s.levels, lab.LevelPlan{
-					Level: lab.Level{Step: lab.Step{Workload: use.Name, Name: step.Name}, Clients: n},
-					Group: step.Group, Read: step.Read, Warm: step.Warm,
-				})
-			}
-		}
 	}
 	var err error
 	if s.builds, err = e.builds(ctx, x.Builds); err != nil {
@@ -73,7 +65,25 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 			s.programs[v] = append(s.programs[v], p)
 		}
 	}
+	s.levels = s.plan()
 	return s, nil
+}
+
+// plan returns the levels of the experiment, of which steps may say how much work a slice is.
+func (s *setup) plan() []lab.LevelPlan {
+	var out []lab.LevelPlan
+	base := s.programs[s.Variants()[0]]
+	for i, w := range s.workloads {
+		for _, step := range w.steps {
+			for _, n := range s.Clients {
+				out = append(out, lab.LevelPlan{
+					Level: lab.Level{Step: lab.Step{Workload: w.use.Name, Name: step.Name}, Clients: n},
+					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n),
+				})
+			}
+		}
+	}
+	return out
 }
 
 func readWorkload(use lab.WorkloadUse) (workload, error) {
