@@ -24,13 +24,16 @@ func NormalName(name string) string {
 	return strings.TrimPrefix(name, "loose_")
 }
 
+// Glibc is the allocator of the C library, which needs no preloading.
+const Glibc = "glibc"
+
 // Config is a named set of server options, with environment and launcher.
 type Config struct {
 	Name    string   `json:"name"`
 	Options []Option `json:"options,omitempty"` // for every family, in order; a later one wins
 	// ByFamily holds options that only servers of that family get, after Options.
 	ByFamily map[Family][]Option `json:"by_family,omitempty"`
-	Preload  string              `json:"preload,omitempty"`  // jemalloc, tcmalloc, mimalloc, or a path
+	Preload  string              `json:"preload,omitempty"`  // jemalloc, tcmalloc, mimalloc, a path, or glibc for none
 	Launcher []string            `json:"launcher,omitempty"` // put before the server's command: taskset -c 0
 	Env      []string            `json:"env,omitempty"`      // KEY=VALUE
 }

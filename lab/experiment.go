@@ -37,6 +37,7 @@ type experimentFile struct {
 	Clients  []int          `toml:"clients"`
 	Base     string         `toml:"base"`
 	Config   []configFile   `toml:"config"`
+	Axis     []axisFile     `toml:"axis"`
 	Workload []workloadFile `toml:"workload"`
 	Plan     planFile       `toml:"plan"`
 }
@@ -99,12 +100,16 @@ func ParseExperiment(file, text string, readFile func(string) (string, error)) (
 	e := Experiment{
 		Name: f.Name, File: file, Builds: f.Builds, Engines: f.Engines, Clients: f.Clients, Base: f.Base,
 	}
+	var err error
 	for i, c := range f.Config {
 		cfg, err := c.config(readFile)
 		if err != nil {
 			return Experiment{}, bad("config: number %d, %q: %v", i+1, c.Name, err)
 		}
 		e.Configs = append(e.Configs, cfg)
+	}
+	if e.Configs, err = multiply(e.Configs, f.Axis); err != nil {
+		return Experiment{}, bad("%v", err)
 	}
 	for _, w := range f.Workload {
 		use := WorkloadUse{Name: w.Name, Steps: w.Steps}
@@ -116,7 +121,6 @@ func ParseExperiment(file, text string, readFile func(string) (string, error)) (
 		}
 		e.Workloads = append(e.Workloads, use)
 	}
-	var err error
 	if e.Plan, err = f.Plan.plan(); err != nil {
 		return Experiment{}, bad("%v", err)
 	}

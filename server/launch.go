@@ -80,7 +80,7 @@ func commandLine(b lab.Build, c lab.Config) (command, env []string, err error) {
 
 // preload returns the shared object of a config's allocator.
 func preload(b lab.Build, name string) (string, error) {
-	if name == "" {
+	if name == "" || name == lab.Glibc {
 		return "", nil
 	}
 	path := name

@@ -83,9 +83,9 @@ CREATE TABLE level (
     step       TEXT    NOT NULL,
     clients    INTEGER NOT NULL,
     step_group TEXT    NOT NULL,                   -- load, point, range, aggregate, write
-    is_read    INTEGER NOT NULL CHECK (is_read IN (0, 1)), -- 1: slices end by time; 0: after slice_ops
+    is_read    INTEGER NOT NULL CHECK (is_read IN (0, 1)), -- 1: leaves the data as they were
     is_warm    INTEGER NOT NULL CHECK (is_warm IN (0, 1)), -- 1: run once per block for its effect, never measured
-    slice_ops  INTEGER NOT NULL,                   -- operations per slice over all clients; 0 if is_read
+    slice_ops  INTEGER NOT NULL,                   -- operations per slice over all clients; 0: slices end by time
     slice_nsec INTEGER NOT NULL,                   -- length of a read slice, expected length of another
     slices     INTEGER NOT NULL,                   -- per variant and block
     spin_nsec  INTEGER NOT NULL,                   -- added to each operation of one side by a self-test; 0 otherwise
