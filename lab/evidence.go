@@ -129,19 +129,21 @@ type InstrumentCost struct {
 
 // Explanation is a verdict with its ranked causes and all evidence.
 type Explanation struct {
-	Run        int64            `json:"run"`
-	At         time.Time        `json:"at"`
-	Comparison Comparison       `json:"comparison"`
-	Headline   string           `json:"headline"` // one sentence that a person can repeat
-	Causes     []Cause          `json:"causes"`   // the largest share of the difference first
-	Budget     []Component      `json:"budget"`   // time per operation and client; adds up to its first line, the period
-	Beside     []Component      `json:"beside"`   // what is not part of the period: background CPU, I/O, context switches
-	Functions  []Component      `json:"functions,omitempty"`
-	Spins      []Component      `json:"spins,omitempty"`
-	Events     []Component      `json:"events,omitempty"`
-	Counters   []Component      `json:"counters,omitempty"`
-	Plans      []PlanChange     `json:"plans,omitempty"`
-	Settings   []SettingChange  `json:"settings,omitempty"`
-	Cost       []InstrumentCost `json:"cost,omitempty"`
-	Doubts     []string         `json:"doubts,omitempty"`
+	Run        int64      `json:"run"`
+	At         time.Time  `json:"at"`
+	Comparison Comparison `json:"comparison"`
+	Headline   string     `json:"headline"` // one sentence that a person can repeat
+	Causes     []Cause    `json:"causes"`   // the largest share of the difference first
+	// Unexplained is what of the difference in time no cause accounts for. It has no interval.
+	Unexplained Component        `json:"unexplained,omitzero"`
+	Budget      []Component      `json:"budget"` // time per operation and client; adds up to its first line, the period
+	Beside      []Component      `json:"beside"` // what is not part of the period: background CPU, I/O, context switches
+	Functions   []Component      `json:"functions,omitempty"`
+	Spins       []Component      `json:"spins,omitempty"`
+	Events      []Component      `json:"events,omitempty"`
+	Counters    []Component      `json:"counters,omitempty"`
+	Plans       []PlanChange     `json:"plans,omitempty"`
+	Settings    []SettingChange  `json:"settings,omitempty"`
+	Cost        []InstrumentCost `json:"cost,omitempty"`
+	Doubts      []string         `json:"doubts,omitempty"`
 }

@@ -72,6 +72,16 @@ func (e Estimate) Interval(c float64) Interval {
 	return Interval{e.Mean - h, e.Mean + h}
 }
 
+// Student returns the interval that covers the truth with probability 1−alpha where it is
+// looked at once, after a number of differences that was fixed before: Mean ± t·SD/√N with
+// Student's t at DF degrees of freedom. It is unbounded where SD is unknown or DF 0.
+func (e Estimate) Student(alpha float64) Interval {
+	if !(e.DF > 0) {
+		return Interval{math.Inf(-1), math.Inf(1)}
+	}
+	return e.Interval(tQuantile(alpha, e.DF))
+}
+
 // Call is what a look decides.
 type Call int
 

@@ -1,0 +1,279 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"backslide/lab"
+	"backslide/stat"
+)
+
+const named = 5 // names that a cause lists as its evidence at most
+
+// causes returns what accounts for the difference, the largest share first; what works
+// against it has a negative share and stands last.
+//
+// They do not overlap. Something within a component, such as a wait event, is looked at
+// only where the component itself holds, so that many events do not make a false cause
+// likely.
+func (x *evidence) causes() []lab.Cause {
+	if x.blocks == 0 {
+		return nil
+	}
+	var out []lab.Cause
+	if x.turnaround != nil {
+		if c := x.component(clientLine, *x.turnaround); c.Holds() {
+			out = append(out, lab.Cause{Kind: lab.ClientCause, What: "the client, and the way to it", Amount: c, Evidence: x.clientEvidence()})
+		}
+	}
+	server := append(append(x.cpuCauses(), x.blockedCauses()...), x.runqCauses()...)
+	out = append(out, x.planned(server)...)
+	slices.SortStableFunc(out, func(a, b lab.Cause) int { return cmp.Compare(x.sign*b.Amount.Diff, x.sign*a.Amount.Diff) })
+	return out
+}
+
+func (x *evidence) clientEvidence() []string {
+	if !known(x.all, clientUser) {
+		return nil
+	}
+	blocks := telling(x.all, clientUser, clientSystem)
+	c := component("client, CPU", "sec/op", of(blocks, clientUser).plus(of(blocks, clientSystem)), stat.Prior{})
+	if !c.Holds() {
+		return nil
+	}
+	return []string{"CPU of the client: " + amounts(c)}
+}
+
+// cpuCauses splits the CPU time into computing and into waiting that burns CPU.
+func (x *evidence) cpuCauses() []lab.Cause {
+	cpu := x.cpu()
+	if cpu == nil {
+		return nil
+	}
+	all := x.component("server CPU", *cpu)
+	if !all.Holds() {
+		return nil
+	}
+	var out []lab.Cause
+	work := all
+	if s := x.spinning; s.Holds() && s.Diff*all.Diff > 0 {
+		if math.Abs(s.Diff) > math.Abs(all.Diff) { // stacks are of other slices, and of all threads
+			s.Note = "sampled in other slices; cut to the difference of all CPU time"
+			f := all.Diff / s.Diff
+			s.Base, s.Candidate, s.Diff, s.Lo, s.Hi = s.Base*f, s.Candidate*f, s.Diff*f, s.Lo*f, s.Hi*f
+		}
+		s = x.shared(s)
+		work = x.shared(less("server CPU", all, s))
+		out = append(out, lab.Cause{Kind: lab.SpinCause, What: "waiting for latches that burns CPU" + inNames(x.holding(x.spins, s)), Amount: s, Evidence: x.list(x.spins, s)})
+	}
+	if work.Holds() {
+		c := lab.Cause{Kind: lab.CPUCause, What: "server CPU", Amount: work, Evidence: x.list(x.notSpins(), work)}
+		if names := x.holding(x.notSpins(), work); len(names) > 0 {
+			c.What += inNames(names)
+		}
+		c.Evidence = append(c.Evidence, x.modes()...)
+		if !x.conn {
+			c.Evidence = append(c.Evidence, "CPU time is that of the whole server, background threads included")
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// modes says how much of the CPU time changed in user mode and in the kernel.
+func (x *evidence) modes() []string {
+	var out []string
+	for _, m := range []struct {
+		name string
+		s    *series
+	}{{"in user mode", x.user}, {"in the kernel", x.kernel}} {
+		if c := x.component(m.name, *m.s); c.Holds() {
+			out = append(out, m.name+": "+amounts(c))
+		}
+	}
+	return out
+}
+
+// notSpins returns the functions that compute.
+func (x *evidence) notSpins() []lab.Component {
+	var out []lab.Component
+	for _, f := range x.functions {
+		if !slices.ContainsFunc(x.spins, func(s lab.Component) bool { return s.Name == f.Name }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// holding returns the components that hold, go the way of the whole and are at least a
+// twentieth of it, the largest first.
+func (x *evidence) holding(cs []lab.Component, whole lab.Component) []lab.Component {
+	const least = 0.05
+	var out []lab.Component
+	for _, c := range cs {
+		if c.Holds() && c.Diff*whole.Diff > 0 && math.Abs(c.Diff) >= least*math.Abs(whole.Diff) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// list returns what holds as sentences.
+func (x *evidence) list(cs []lab.Component, whole lab.Component) []string {
+	held := x.holding(cs, whole)
+	var out []string
+	for _, c := range held[:min(len(held), named)] {
+		s := c.Name + ": " + amounts(c)
+		switch {
+		case c.Base == 0:
+			s += ", not seen in the base"
+		case c.Candidate == 0:
+			s += ", not seen in the candidate"
+		}
+		out = append(out, s)
+	}
+	if n := len(held) - named; n > 0 {
+		out = append(out, fmt.Sprintf("and %d more", n))
+	}
+	return out
+}
+
+// blockedCauses splits the rest into events that were timed and what no instrument saw.
+func (x *evidence) blockedCauses() []lab.Cause {
+	rest := x.restPart()
+	if !rest.Holds() || !x.complete {
+		return nil // what is not accounted for is no cause
+	}
+	if max(rest.Base, rest.Candidate) <= 0 {
+		return nil // it only overlaps the client's turnaround more or less than it did
+	}
+	if c, ok := x.stolen(rest); ok {
+		return []lab.Cause{c}
+	}
+	var out []lab.Cause
+	left := rest
+	for _, e := range x.events {
+		if !e.Holds() || e.Diff*rest.Diff < 0 || math.Abs(e.Share) < worthNaming {
+			continue
+		}
+		out = append(out, lab.Cause{Kind: lab.WaitCause, What: "waits on " + e.Name, Amount: e, Evidence: x.times(e)})
+		left = less(rest.Name, left, e)
+	}
+	left = x.shared(left)
+	if !left.Holds() || left.Diff*rest.Diff < 0 {
+		return out
+	}
+	c := lab.Cause{Kind: lab.BlockedCause, What: "being blocked on nothing that is instrumented", Amount: left}
+	if n := len(x.common(lab.Waits)); n < 2 {
+		c.What = "being blocked"
+		c.Evidence = []string{"on what is not known: there are fewer than two rounds with waits timed on both sides"}
+	}
+	if x.counters != nil {
+		for _, s := range x.list(switching(x.beside()), lab.Component{Diff: left.Diff}) {
+			c.Evidence = append(c.Evidence, s)
+		}
+	}
+	return append(out, c)
+}
+
+const worthNaming = 0.01 // share of the difference under which an event is no cause of its own
+
+// switching returns the voluntary context switches of what stands beside the budget: a
+// thread that blocks makes one.
+func switching(beside []lab.Component) []lab.Component {
+	var out []lab.Component
+	for _, c := range beside {
+		if c.Name == "context switches, voluntary" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// times says how often an event was waited for, where that is known.
+func (x *evidence) times(e lab.Component) []string {
+	counts := func(o lab.Observation) []lab.Amount {
+		out := slices.Clone(o.Events)
+		for i := range out {
+			out[i].Value = out[i].Count
+		}
+		return out
+	}
+	s, ok := x.table(lab.Waits, counts)[e.Name]
+	if !ok || mean(s.base)+mean(s.cand) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("waited for %s times per operation, %s in the base", number(mean(s.cand)), number(mean(s.base)))}
+}
+
+// stolen names the hypervisor where the CPU time that it took is most of what threads
+// were neither running nor waiting in.
+func (x *evidence) stolen(rest lab.Component) (lab.Cause, bool) {
+	if !known(x.all, steal) {
+		return lab.Cause{}, false
+	}
+	c := component("CPUs taken by the hypervisor", "CPUs", of(x.all, steal), stat.Prior{})
+	// A CPU that is taken keeps one client at most from going on.
+	lost := (c.Candidate*mean(of(x.all, period).cand) - c.Base*mean(of(x.all, period).base)) / float64(x.Comparison.Level.Clients)
+	if !c.Holds() || c.Diff*rest.Diff <= 0 || math.Abs(lost) < math.Abs(rest.Diff)/2 {
+		return lab.Cause{}, false
+	}
+	return lab.Cause{Kind: lab.HostCause, What: "not the server: the hypervisor took CPU time", Amount: rest, Evidence: []string{c.Name + ": " + amounts(c)}}, true
+}
+
+// runqCauses says who had the CPUs that threads waited for.
+func (x *evidence) runqCauses() []lab.Cause {
+	if x.runq == nil {
+		return nil
+	}
+	q := x.component(runqLine, *x.runq)
+	if !q.Holds() {
+		return nil
+	}
+	c := lab.Cause{Kind: lab.RunqCause, What: "waiting for a CPU", Amount: q}
+	for _, h := range []struct {
+		q     quantity
+		what  string
+		words string
+	}{
+		{hostBusy, "CPUs busy with other processes", "not the server: other processes had the CPUs that it waited for"},
+		{steal, "CPUs taken by the hypervisor", "not the server: the hypervisor took the CPUs that it waited for"},
+	} {
+		if !known(x.all, h.q) {
+			continue
+		}
+		busy := component(h.what, "CPUs", of(x.all, h.q), stat.Prior{})
+		switch {
+		case busy.Holds() && busy.Diff*q.Diff > 0 && math.Abs(busy.Diff) > disturbing && c.Kind == lab.RunqCause:
+			c.Kind, c.What = lab.HostCause, h.words
+			c.Evidence = append(c.Evidence, h.what+": "+amounts(busy))
+		case max(busy.Base, busy.Candidate) > disturbing:
+			c.Evidence = append(c.Evidence, h.what+" on both sides: "+amounts(busy))
+		}
+	}
+	if s, ok := x.background(); ok && c.Kind == lab.RunqCause {
+		b := component("background threads of the server, CPU", "sec/op", s, stat.Prior{})
+		// That much CPU per operation is used by all clients' operations together.
+		if b.Holds() && b.Diff*q.Diff > 0 && math.Abs(b.Diff)*float64(x.Comparison.Level.Clients) > math.Abs(q.Diff)/10 {
+			c.Kind, c.What = lab.OverheadCause, "waiting for a CPU that background threads of the server had"
+			c.Evidence = append(c.Evidence, b.Name+": "+amounts(b))
+		}
+	}
+	return []lab.Cause{c}
+}
+
+const disturbing = 0.05 // CPUs of others from which on they are a disturbance
+
+// unexplained returns what of the difference no cause accounts for.
+func (x *evidence) unexplained(causes []lab.Cause) lab.Component {
+	p := x.period()
+	c := lab.Component{Name: "not accounted for", Unit: "sec/op", Base: p.Base, Candidate: p.Candidate, Diff: p.Diff, N: p.N, Lo: math.Inf(-1), Hi: math.Inf(1)}
+	for _, k := range causes {
+		c.Base -= k.Amount.Base
+		c.Candidate -= k.Amount.Candidate
+		c.Diff -= k.Amount.Diff
+	}
+	return x.shared(c)
+}

@@ -1,0 +1,226 @@
+package explain
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"backslide/lab"
+	"backslide/stat"
+)
+
+const (
+	most     = 200   // names that are kept of a list, the largest differences
+	smallest = 0.001 // share of the largest amount under which a name is left out
+)
+
+// common returns the rounds in which both sides were watched with an instrument, in order.
+func (x *evidence) common(i lab.Instrument) []int {
+	base, cand := roundsOf(x.BaseSeen, i), roundsOf(x.CandidateSeen, i)
+	var out []int
+	for _, n := range slices.Sorted(maps.Keys(base)) {
+		if len(cand[n]) > 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// roundsOf sorts what an instrument saw by round; what saw no operation is left out.
+func roundsOf(seen []lab.Observation, i lab.Instrument) map[int][]lab.Observation {
+	out := map[int][]lab.Observation{}
+	for _, o := range seen {
+		if o.Key.Kind == i.Kind() && o.Ops > 0 {
+			out[o.Key.Block] = append(out[o.Key.Block], o)
+		}
+	}
+	return out
+}
+
+// gather returns the amounts of one round by name: the mean over its operations.
+func gather(seen []lab.Observation, get func(lab.Observation) []lab.Amount) map[string]float64 {
+	ops := 0.0
+	for _, o := range seen {
+		ops += float64(o.Ops)
+	}
+	out := map[string]float64{}
+	for _, o := range seen {
+		for _, a := range get(o) {
+			if !math.IsNaN(a.Value) && !math.IsInf(a.Value, 0) {
+				out[a.Name] += a.Value * float64(o.Ops) / ops
+			}
+		}
+	}
+	return out
+}
+
+// table returns the amounts by name of the rounds that both sides have. What was not seen
+// in a round is zero.
+func (x *evidence) table(i lab.Instrument, get func(lab.Observation) []lab.Amount) map[string]series {
+	base, cand := roundsOf(x.BaseSeen, i), roundsOf(x.CandidateSeen, i)
+	rounds := x.common(i)
+	out := map[string]series{}
+	at := func(name string) series {
+		s, ok := out[name]
+		if !ok {
+			s = series{make([]float64, len(rounds)), make([]float64, len(rounds))}
+			out[name] = s
+		}
+		return s
+	}
+	for k, n := range rounds {
+		for name, v := range gather(base[n], get) {
+			at(name).base[k] = v
+		}
+		for name, v := range gather(cand[n], get) {
+			at(name).cand[k] = v
+		}
+	}
+	return out
+}
+
+// How the noise of an amount grows with it.
+func byMean(m float64) float64   { return m }     // counts of samples
+func bySquare(m float64) float64 { return m * m } // a share of it
+
+// rounds estimates the difference of every name over the rounds that both sides have,
+// the largest first.
+//
+// A handful of rounds says little of the noise of one name. But all names of a list were
+// watched alike, so that they say it of each other: their variances, divided by what noise
+// grows with, give a prior (stat.FitPrior). It is the noise floor of the list: a name that
+// happened to vary less is held to have varied as the others did.
+func (x *evidence) rounds(i lab.Instrument, unit string, get func(lab.Observation) []lab.Amount, noise func(mean float64) float64) []lab.Component {
+	table := x.table(i, get)
+	level := func(s series) float64 { return (math.Abs(mean(s.base)) + math.Abs(mean(s.cand))) / 2 }
+	names := slices.Sorted(maps.Keys(table))
+	var vars []float64
+	top, n := 0.0, 0
+	for _, name := range names {
+		s := table[name]
+		n, top = len(s.base), max(top, level(s))
+		if l := noise(level(s)); l > 0 && n > 1 {
+			e := stat.Prior{}.Moderate(s.diffs())
+			vars = append(vars, e.SD*e.SD/l)
+		}
+	}
+	prior := stat.FitPrior(vars, n-1)
+	var out []lab.Component
+	for _, name := range names {
+		s := table[name]
+		if level(s) <= smallest*top && unit == "sec/op" {
+			continue
+		}
+		c := component(name, unit, s, stat.Prior{DF: prior.DF, Var: prior.Var * noise(level(s))})
+		if unit == "sec/op" {
+			c = x.shared(c)
+		}
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(a, b lab.Component) int { return cmp.Compare(math.Abs(b.Diff), math.Abs(a.Diff)) })
+	return out[:min(len(out), most)]
+}
+
+// total estimates the sum over all names.
+func (x *evidence) total(i lab.Instrument, name, unit string, get func(lab.Observation) []lab.Amount) lab.Component {
+	return x.shared(component(name, unit, totals(x.table(i, get), len(x.common(i))), stat.Prior{}))
+}
+
+func totals(table map[string]series, rounds int) series {
+	s := series{make([]float64, rounds), make([]float64, rounds)}
+	for _, name := range slices.Sorted(maps.Keys(table)) { // sums of floats depend on their order
+		s = s.plus(table[name])
+	}
+	return s
+}
+
+// waits returns the wait events. Where they come to more than the time that threads were
+// blocked, part of them was spent on a CPU: timing itself, and spinning before sleeping.
+// They are then scaled to fit.
+func (x *evidence) waits() []lab.Component {
+	events := func(o lab.Observation) []lab.Amount { return o.Events }
+	if x.rest == nil {
+		return x.rounds(lab.Waits, "sec/op", events, bySquare)
+	}
+	all := totals(x.table(lab.Waits, events), len(x.common(lab.Waits)))
+	fit := func(sum, blocked float64) float64 {
+		if sum <= blocked || sum <= 0 {
+			return 1
+		}
+		return max(0, blocked) / sum
+	}
+	base, cand := fit(mean(all.base), mean(x.rest.base)), fit(mean(all.cand), mean(x.rest.cand))
+	if (base < 1 || cand < 1) && x.complete {
+		x.doubt("wait events come to more time than threads were blocked, so that part of it was spent on a CPU: they are scaled to fit (base " +
+			percent(base) + ", candidate " + percent(cand) + " of what was timed)")
+	}
+	scaled := &evidence{Input: x.Input, budget: x.budget}
+	scaled.BaseSeen, scaled.CandidateSeen = scale(x.BaseSeen, base), scale(x.CandidateSeen, cand)
+	return scaled.rounds(lab.Waits, "sec/op", events, bySquare)
+}
+
+// scale returns observations whose events are multiplied by a factor.
+func scale(seen []lab.Observation, factor float64) []lab.Observation {
+	out := slices.Clone(seen)
+	for i, o := range out {
+		out[i].Events = slices.Clone(o.Events)
+		for k := range out[i].Events {
+			out[i].Events[k].Value *= factor
+		}
+	}
+	return out
+}
+
+// ranked puts counters that changed first, by how much of the larger side their change is.
+func ranked(cs []lab.Component) []lab.Component {
+	const trace = 0.01 // per operation: less is an event of the server, not of the operation
+	change := func(c lab.Component) float64 {
+		r := math.Abs(c.Diff) / (max(math.Abs(c.Base), math.Abs(c.Candidate)) + trace)
+		if c.Holds() {
+			r += 10
+		}
+		return r
+	}
+	slices.SortStableFunc(cs, func(a, b lab.Component) int { return cmp.Compare(change(b), change(a)) })
+	return cs
+}
+
+// cost returns what each instrument cost on each side: throughput with it over that
+// without, in the rounds that have both.
+func cost(in Input) []lab.InstrumentCost {
+	var out []lab.InstrumentCost
+	for _, i := range []lab.Instrument{lab.Stacks, lab.Waits} {
+		for _, side := range []struct {
+			v    lab.Variant
+			seen []lab.Observation
+		}{{in.Comparison.Base, in.BaseSeen}, {in.Comparison.Candidate, in.CandidateSeen}} {
+			with, without := roundsOf(side.seen, i), roundsOf(side.seen, lab.Plain)
+			sum, n := 0.0, 0
+			for _, round := range slices.Sorted(maps.Keys(with)) {
+				a, b := rate(with[round]), rate(without[round])
+				if a > 0 && b > 0 {
+					sum += math.Log(a / b)
+					n++
+				}
+			}
+			if n > 0 {
+				out = append(out, lab.InstrumentCost{Instrument: i, Variant: side.v, Ratio: math.Exp(sum / float64(n)), N: n})
+			}
+		}
+	}
+	return out
+}
+
+// rate returns operations per second.
+func rate(seen []lab.Observation) float64 {
+	ops, wall := 0.0, 0.0
+	for _, o := range seen {
+		ops += float64(o.Ops)
+		wall += o.Wall
+	}
+	if wall <= 0 {
+		return 0
+	}
+	return ops / wall
+}
