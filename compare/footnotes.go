@@ -93,14 +93,14 @@ func noEffect(base, cand *lab.Side) bool {
 	if base.Config.Preload != cand.Config.Preload || !slices.Equal(base.Config.Launcher, cand.Config.Launcher) || !slices.Equal(base.Config.Env, cand.Config.Env) {
 		return false
 	}
-	differ := asked(base, cand)
+	differ := lab.Asked(base, cand)
 	for _, ignored := range slices.Concat(base.Ignored, cand.Ignored) {
 		name := strings.FieldsFunc(ignored, func(r rune) bool { return strings.ContainsRune(" ,=:", r) })
 		if len(name) > 0 {
 			delete(differ, lab.NormalName(strings.TrimLeft(name[0], "-")))
 		}
 	}
-	return len(differ) == 0 && len(asked(base, cand)) > 0
+	return len(differ) == 0 && len(lab.Asked(base, cand)) > 0
 }
 
 // resumed names the blocks in which servers were restarted more than once.

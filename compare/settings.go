@@ -78,34 +78,15 @@ func knownVariables() []known {
 	return out
 }
 
-// ownVariables lists variables that differ between any two servers of one run, or say
-// what the build's name says already. They are not counted.
-func ownVariables() []string {
-	return []string{
-		"admin_port", "aria_log_dir_path", "basedir", "bind_address", "character_sets_dir", "datadir", "error_count", "extra_port", "gtid_binlog_pos",
-		"gtid_binlog_state", "gtid_current_pos", "gtid_executed", "gtid_purged", "gtid_slave_pos", "hostname", "identity", "init_file",
-		"innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_redo_log_archive_dirs", "innodb_temp_tablespaces_dir", "innodb_tmpdir",
-		"innodb_undo_directory", "innodb_version", "insert_id", "last_insert_id", "lc_messages_dir", "license", "log_bin_basename", "log_bin_index",
-		"log_error", "mysqlx_port", "mysqlx_socket", "pid_file", "plugin_dir", "port", "protocol_version", "proxy_user", "pseudo_thread_id",
-		"rand_seed1", "rand_seed2", "relay_log", "relay_log_basename", "relay_log_index", "replica_load_tmpdir", "report_host", "report_port", "server_id", "server_uid",
-		"server_uuid", "slave_load_tmpdir", "socket", "ssl_ca", "ssl_cert", "ssl_key", "statement_id", "timestamp", "tls_version", "tmpdir", "version",
-		"version_comment", "version_compile_machine", "version_compile_os", "version_compile_zlib", "version_malloc_library",
-		"version_source_revision", "version_ssl_library", "wsrep_data_home_dir", "general_log_file", "slow_query_log_file", "innodb_buffer_pool_filename",
-	}
-}
-
 // settingsNote names what differs between two sides' variables though their configs do
 // not say so; "" if nothing does.
 func settingsNote(name string, base, cand *lab.Side) string {
-	a, b := normal(base.Settings), normal(cand.Settings)
+	a, b := base.Variables(), cand.Variables()
 	if len(a) == 0 || len(b) == 0 {
 		return ""
 	}
-	skip := asked(base, cand)
-	for _, n := range ownVariables() {
-		skip[n] = true
-	}
-	binlog := !off(a["log_bin"]) || !off(b["log_bin"])
+	skip := lab.Asked(base, cand)
+	binlog := !lab.Off(a["log_bin"]) || !lab.Off(b["log_bin"])
 	var named []string
 	for _, k := range knownVariables() {
 		av, an := k.value(a)
@@ -114,7 +95,7 @@ func settingsNote(name string, base, cand *lab.Side) string {
 		for _, n := range k.names {
 			skip[n] = true
 		}
-		if wanted || k.binlog && !binlog || same(av, bv) || an == "" && off(bv) || bn == "" && off(av) {
+		if wanted || k.binlog && !binlog || lab.SameValue(av, bv) || an == "" && lab.Off(bv) || bn == "" && lab.Off(av) {
 			continue
 		}
 		named = append(named, difference(an, av, bn, bv))
@@ -173,7 +154,7 @@ func shown(v string) string {
 func unlike(a, b map[string]string, skip map[string]bool) int {
 	n := 0
 	for name, v := range a {
-		if w, ok := b[name]; !skip[name] && (!ok || !same(v, w)) {
+		if w, ok := b[name]; !skip[name] && (!ok || !lab.SameValue(v, w)) {
 			n++
 		}
 	}
@@ -190,78 +171,4 @@ func variables(n int) string {
 		return "1 variable"
 	}
 	return fmt.Sprintf("%d variables", n)
-}
-
-// asked returns the names of options that the two sides' configs set differently: what
-// differs because of them is what the experiment is about.
-func asked(base, cand *lab.Side) map[string]bool {
-	a, b := set(base), set(cand)
-	out := map[string]bool{}
-	for name, v := range a {
-		if w, ok := b[name]; !ok || !same(v, w) {
-			out[name] = true
-		}
-	}
-	for name := range b {
-		if _, ok := a[name]; !ok {
-			out[name] = true
-		}
-	}
-	return out
-}
-
-// set returns the values that a side's options give to variables, by variable.
-func set(s *lab.Side) map[string]string {
-	out := map[string]string{}
-	for _, o := range s.Config.For(s.Build.Family) {
-		name, value := lab.NormalName(o.Name), o.Value
-		if o.Bare {
-			value = "ON"
-		}
-		for _, prefix := range []string{"skip_", "disable_", "enable_"} {
-			if rest, ok := strings.CutPrefix(name, prefix); ok && name != "skip_name_resolve" && name != "skip_networking" {
-				name = rest
-				if prefix != "enable_" {
-					value = "OFF"
-				}
-			}
-		}
-		out[name] = value
-		if name == "log_bin" && !off(value) { // the option takes a file name, the variable says ON
-			out[name] = "ON"
-		}
-	}
-	return out
-}
-
-// normal returns settings by normal name.
-func normal(settings map[string]string) map[string]string {
-	out := make(map[string]string, len(settings))
-	for name, v := range settings {
-		out[lab.NormalName(name)] = v
-	}
-	return out
-}
-
-// same reports whether two values of a variable mean the same.
-func same(a, b string) bool { return word(a) == word(b) }
-
-// off reports whether a value is that of something switched off, or not there.
-func off(v string) bool {
-	switch word(v) {
-	case "", "0", "none", "off_permissive":
-		return true
-	}
-	return false
-}
-
-// word returns a value with the ways to say yes and no made one.
-func word(v string) string {
-	switch v = strings.ToLower(strings.TrimSpace(v)); v {
-	case "on", "yes", "true":
-		return "1"
-	case "off", "no", "false":
-		return "0"
-	}
-	return v
 }

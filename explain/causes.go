@@ -170,26 +170,22 @@ func (x *evidence) blockedCauses() []lab.Cause {
 		c.What = "being blocked"
 		c.Evidence = []string{"on what is not known: there are fewer than two rounds with waits timed on both sides"}
 	}
-	if x.counters != nil {
-		for _, s := range x.list(switching(x.beside()), lab.Component{Diff: left.Diff}) {
-			c.Evidence = append(c.Evidence, s)
-		}
-	}
+	c.Evidence = append(c.Evidence, x.switching(left)...)
 	return append(out, c)
 }
 
 const worthNaming = 0.01 // share of the difference under which an event is no cause of its own
 
-// switching returns the voluntary context switches of what stands beside the budget: a
-// thread that blocks makes one.
-func switching(beside []lab.Component) []lab.Component {
-	var out []lab.Component
-	for _, c := range beside {
-		if c.Name == "context switches, voluntary" {
-			out = append(out, c)
-		}
+// switching says that threads gave up the CPU more or less often, as they do to block.
+func (x *evidence) switching(left lab.Component) []string {
+	if !known(x.all, voluntary) {
+		return nil
 	}
-	return out
+	c := component("voluntary context switches", "1/op", of(x.all, voluntary), stat.Prior{})
+	if !c.Holds() || c.Diff*left.Diff < 0 {
+		return nil
+	}
+	return []string{c.Name + ": " + amounts(c)}
 }
 
 // times says how often an event was waited for, where that is known.
