@@ -1,17 +1,326 @@
 package explain
 
 import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"backslide/lab"
 )
 
-func TestExplain(t *testing.T) {
-	s := sim{base: plain(), cand: plain(), blocks: 5, rounds: 3, noise: 0.02, seed: 1}
-	s.cand.user += 120e-6
-	s.cand.functions = map[string]float64{"row_search_mvcc": 42e-6, "page_cur_search_with_match": 130e-6, "rec_get_offsets_func": 22e-6, "memcpy": 5e-6, "my_net_write": 5e-6, "lex_one_token": 8e-6}
+// worse returns a pair of servers of which the candidate is changed.
+func worse(change func(n *need)) sim {
+	s := sim{base: plain(), cand: plain(), blocks: 6, rounds: 3, noise: 0.02, seed: 1}
+	change(&s.cand)
+	return s
+}
+
+func TestCauses(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(n *need)
+		want     []lab.CauseKind
+		share    float64 // of the first
+		first    string  // in what it says
+		evidence string
+	}{
+		{
+			"cpu", func(n *need) { n.user += 120e-6; n.functions["page_cur_search_with_match"] += 100e-6 },
+			[]lab.CauseKind{lab.CPUCause}, 1, "above all in page_cur_search_with_match", "page_cur_search_with_match: +",
+		}, {
+			"new function", func(n *need) { n.user += 120e-6; n.functions["pfs_start_mutex_wait_v1"] = 110e-6 },
+			[]lab.CauseKind{lab.CPUCause}, 1, "in pfs_start_mutex_wait_v1", "not seen in the base",
+		}, {
+			"kernel", func(n *need) { n.kernel += 90e-6; n.functions["copy_user"] = 90e-6 },
+			[]lab.CauseKind{lab.CPUCause}, 1, "in copy_user", "in the kernel: +",
+		}, {
+			"spin", func(n *need) {
+				n.user += 160e-6
+				n.functions["ut_delay"], n.spins["ut_delay"] = 120e-6, 120e-6
+				n.functions["row_search_mvcc"] += 40e-6
+			},
+			[]lab.CauseKind{lab.SpinCause, lab.CPUCause}, 0.75, "burns CPU, above all in ut_delay", "ut_delay: +",
+		}, {
+			"wait", func(n *need) { n.blocked += 200e-6; n.events["wait/io/file/sql/binlog"] = 195e-6 },
+			[]lab.CauseKind{lab.WaitCause}, 0.975, "waits on wait/io/file/sql/binlog", "",
+		}, {
+			"half instrumented", func(n *need) {
+				n.blocked += 200e-6
+				n.switches += 3
+				n.events["wait/synch/sxlock/innodb/hash_table_locks"] = 120e-6
+			},
+			[]lab.CauseKind{lab.WaitCause, lab.BlockedCause}, 0.6, "hash_table_locks", "",
+		}, {
+			"not instrumented", func(n *need) { n.blocked += 200e-6; n.switches += 3 },
+			[]lab.CauseKind{lab.BlockedCause}, 1, "nothing that is instrumented", "voluntary context switches: +3",
+		}, {
+			"run queue", func(n *need) { n.runq += 100e-6 },
+			[]lab.CauseKind{lab.RunqCause}, 1, "waiting for a CPU", "",
+		}, {
+			"hog", func(n *need) { n.runq += 100e-6; n.hostBusy = 0.9 },
+			[]lab.CauseKind{lab.HostCause}, 1, "not the server: other processes", "CPUs busy with other processes: +0.8",
+		}, {
+			"hypervisor", func(n *need) { n.runq += 100e-6; n.steal = 0.4 },
+			[]lab.CauseKind{lab.HostCause}, 1, "not the server: the hypervisor", "CPUs taken by the hypervisor: +0.",
+		}, {
+			"hypervisor, unseen by the run queue", func(n *need) { n.blocked += 60e-6; n.steal = 8 },
+			[]lab.CauseKind{lab.HostCause}, 1, "not the server: the hypervisor", "",
+		}, {
+			"client", func(n *need) { n.client += 80e-6 },
+			[]lab.CauseKind{lab.ClientCause}, 1, "the client", "",
+		}, {
+			"background", func(n *need) { n.runq += 60e-6; n.back += 40e-6 },
+			[]lab.CauseKind{lab.OverheadCause}, 1, "background threads", "background threads of the server, CPU: +",
+		}, {
+			"plan", func(n *need) {
+				n.user += 300e-6
+				n.blocked += 50e-6
+				n.plan, n.rows = "t index create_time", 800
+				n.counters["Handler_read_next"] = 800
+				n.functions["row_search_mvcc"] += 290e-6
+			},
+			[]lab.CauseKind{lab.PlanCause}, 1, "no longer: t range k(1)", "rows read per operation: 80",
+		}, {
+			"plan without witness", func(n *need) { n.user += 100e-6; n.plan = "t range k(1) covering" },
+			[]lab.CauseKind{lab.CPUCause}, 1, "server CPU", "a plan changed as well",
+		}, {
+			"plan and hog", func(n *need) {
+				n.user += 300e-6
+				n.runq += 100e-6
+				n.hostBusy = 0.9
+				n.plan = "t ALL"
+				n.counters["Handler_read_rnd_next"] = 1000
+			},
+			[]lab.CauseKind{lab.PlanCause, lab.HostCause}, 0.75, "t range k(1)", "now: t ALL",
+		}, {
+			"opposite", func(n *need) {
+				n.user += 200e-6
+				n.blocked -= 30e-6
+				n.events["wait/io/file/innodb/innodb_data_file"] = 0
+			},
+			[]lab.CauseKind{lab.CPUCause, lab.WaitCause, lab.BlockedCause}, 200.0 / 170, "server CPU", "",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := Explain(worse(c.change).input(lab.Regressed))
+			var got []lab.CauseKind
+			for _, k := range e.Causes {
+				got = append(got, k.Kind)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Fatalf("kinds of causes (-want +got):\n%s%+v", d, e.Causes)
+			}
+			first := e.Causes[0]
+			if math.Abs(first.Amount.Share-c.share) > 0.06 {
+				t.Errorf("share of the first cause is %.3f, want %.3f", first.Amount.Share, c.share)
+			}
+			if !strings.Contains(first.What, c.first) || !strings.Contains(strings.Join(first.Evidence, "\n"), c.evidence) {
+				t.Errorf("first cause %q with evidence %q, want %q and %q in them", first.What, first.Evidence, c.first, c.evidence)
+			}
+			checkSums(t, e)
+			if math.Abs(e.Unexplained.Share) > 0.06 {
+				t.Errorf("%.3f of the difference is not accounted for", e.Unexplained.Share)
+			}
+		})
+	}
+}
+
+// checkSums holds a budget to its sum, and causes to what was promised of them.
+func checkSums(t *testing.T, e lab.Explanation) {
+	t.Helper()
+	var base, cand, diff float64
+	for _, c := range e.Budget[1:] {
+		base, cand, diff = base+c.Base, cand+c.Candidate, diff+c.Diff
+	}
+	p := e.Budget[0]
+	for _, x := range [][2]float64{{base, p.Base}, {cand, p.Candidate}, {diff, p.Diff}} {
+		if math.Abs(x[0]-x[1]) > 1e-12 {
+			t.Errorf("the budget adds up to %g, its first line is %g", x[0], x[1])
+		}
+	}
+	for i, c := range e.Causes {
+		if !c.Amount.Holds() {
+			t.Errorf("cause %q has an interval that includes zero: %+v", c.What, c.Amount)
+		}
+		if i > 0 && c.Amount.Share > e.Causes[i-1].Amount.Share {
+			t.Errorf("cause %d has a larger share than the one before it", i)
+		}
+	}
+}
+
+func TestImproved(t *testing.T) {
+	s := worse(func(n *need) { n.user += 120e-6; n.functions["memcpy"] += 110e-6 })
+	s.base, s.cand = s.cand, s.base
+	in := s.input(lab.Improved)
+	in.Comparison.LogRatio, in.Comparison.Lo, in.Comparison.Hi = 0.47, 0.43, 0.52
+	e := Explain(in)
+	checkSums(t, e)
+	if len(e.Causes) != 1 || e.Causes[0].Kind != lab.CPUCause || e.Causes[0].Amount.Diff > 0 || e.Causes[0].Amount.Share < 0.9 {
+		t.Errorf("causes %+v", e.Causes)
+	}
+	if want := "range-notcovered-si, 32 clients: +60 % [+54, +68]; 99 % of the time saved is server CPU, above all in memcpy; plan unchanged"; e.Headline != want {
+		t.Errorf("headline %q\nwant     %q", e.Headline, want)
+	}
+}
+
+func TestNothingToExplain(t *testing.T) {
+	in := worse(func(*need) {}).input(lab.Inconclusive)
+	in.Comparison.LogRatio, in.Comparison.Lo, in.Comparison.Hi = -0.01, -0.03, 0.01
+	e := Explain(in)
+	checkSums(t, e)
+	if len(e.Causes) != 0 || e.Unexplained != (lab.Component{}) {
+		t.Errorf("causes %+v, unexplained %+v for an inconclusive comparison", e.Causes, e.Unexplained)
+	}
+	if want := "range-notcovered-si, 32 clients: no difference was found (−1 % [−3, +1]): there is nothing to explain"; e.Headline != want {
+		t.Errorf("headline %q\nwant     %q", e.Headline, want)
+	}
+}
+
+// Nothing differs, and yet somebody asks why: what is called a cause is false. Each of the
+// four components of the budget may be called in one of a hundred cases; and of names
+// within the lists, one of a hundred.
+func TestNull(t *testing.T) {
+	const cases = 1500
+	var any int
+	kinds := map[lab.CauseKind]int{}
+	held, listed := map[string]int{}, map[string]int{}
+	for seed := range cases {
+		s := sim{base: plain(), cand: plain(), blocks: 4, rounds: 3, noise: 0.05, seed: uint64(seed)}
+		if seed%2 == 1 {
+			s.sample = 0.2e-6 // the noise of functions is that of counting samples
+		}
+		for _, n := range []*need{&s.base, &s.cand} {
+			for _, f := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+				n.functions[f] = float64(f[0]-'a'+1) * 1e-6
+				n.events["wait/synch/"+f] = float64(f[0]-'a'+1) * 5e-7
+			}
+		}
+		e := Explain(s.input(lab.Regressed))
+		checkSums(t, e)
+		for _, c := range e.Causes {
+			kinds[c.Kind]++
+		}
+		if len(e.Causes) > 0 {
+			any++
+		}
+		for what, list := range map[string][]lab.Component{"functions": e.Functions, "events": e.Events, "counters": e.Counters} {
+			for _, c := range list {
+				listed[what]++
+				if c.Holds() {
+					held[what]++
+				}
+			}
+		}
+	}
+	// The standard error of 0.01 in 1500 cases is 0.0026.
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		if rate := float64(kinds[k]) / cases; rate > 0.01+3*0.0026 {
+			t.Errorf("a false cause %q in %.2f %% of cases, want at most 1 %%", k, 100*rate)
+		}
+	}
+	if rate := float64(any) / cases; rate > 0.04+3*0.005 {
+		t.Errorf("any false cause in %.2f %% of cases, want at most 4 %%", 100*rate)
+	}
+	for what, n := range listed {
+		if rate := float64(held[what]) / float64(n); rate > 0.01+3*math.Sqrt(0.01*0.99/float64(n)) {
+			t.Errorf("%.2f %% of %s that did not change are said to have, want at most 1 %%", 100*rate, what)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	change := func(n *need) { n.user += 150e-6; n.functions["memcpy"] += 140e-6 }
+	for _, c := range []struct {
+		name  string
+		spoil func(s *lab.Slice)
+		kinds []lab.CauseKind
+		lines []string
+		doubt string
+	}{
+		{
+			"no connection threads, as of MySQL 5.6", func(s *lab.Slice) { s.Usage.ConnCPU, s.Usage.ConnRunq = -1, -1 },
+			[]lab.CauseKind{lab.CPUCause}, []string{periodLine, clientLine, userLine, kernelLine, runqLine, restLine}, "background threads included",
+		}, {
+			"no CPU", func(s *lab.Slice) { s.Usage.ServerUser, s.Usage.ServerSystem, s.Usage.ConnCPU = -1, -1, -1 },
+			nil, []string{periodLine, clientLine, runqLine, restLine}, "CPU time could not be read",
+		}, {
+			"no run queue", func(s *lab.Slice) { s.Usage.ServerRunq, s.Usage.ConnRunq = -1, -1 },
+			[]lab.CauseKind{lab.CPUCause}, []string{periodLine, clientLine, userLine, kernelLine, restLine}, "run-queue wait could not be read",
+		}, {
+			"no latency", func(s *lab.Slice) { s.Latency = 0 },
+			[]lab.CauseKind{lab.CPUCause}, []string{periodLine, userLine, kernelLine, runqLine, restLine}, "latencies are not known",
+		}, {
+			"nothing", func(s *lab.Slice) { s.Latency, s.Usage = 0, unread() },
+			nil, []string{periodLine, restLine}, "CPU time could not be read",
+		}, {
+			"nothing in one block", func(s *lab.Slice) {
+				if s.Block == 2 {
+					s.Latency, s.Usage = 0, unread()
+				}
+			},
+			[]lab.CauseKind{lab.CPUCause}, []string{periodLine, clientLine, userLine, kernelLine, runqLine, "blocked: wait/io/file/innodb/innodb_data_file", "blocked: wait/synch/mutex/sql/LOCK_open", "blocked: not instrumented"},
+			"1 block of 6 left out",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := worse(change).input(lab.Regressed)
+			for i := range in.Base {
+				c.spoil(&in.Base[i])
+			}
+			e := Explain(in)
+			checkSums(t, e)
+			var kinds []lab.CauseKind
+			for _, k := range e.Causes {
+				kinds = append(kinds, k.Kind)
+			}
+			var lines []string
+			for _, b := range e.Budget {
+				lines = append(lines, b.Name)
+			}
+			if d := cmp.Diff(c.kinds, kinds); d != "" {
+				t.Errorf("kinds of causes (-want +got):\n%s%+v", d, e.Causes)
+			}
+			if d := cmp.Diff(c.lines, lines); d != "" {
+				t.Errorf("budget (-want +got):\n%s", d)
+			}
+			if !slices.ContainsFunc(e.Doubts, func(d string) bool { return strings.Contains(d, c.doubt) }) {
+				t.Errorf("doubts %q, want one of %q", e.Doubts, c.doubt)
+			}
+		})
+	}
+}
+
+func unread() lab.Usage {
+	return lab.Usage{
+		ServerUser: -1, ServerSystem: -1, ServerRunq: -1, ConnCPU: -1, ConnRunq: -1, ClientUser: -1, ClientSystem: -1, CtxVoluntary: -1, CtxForced: -1,
+		ReadBytes: -1, WriteBytes: -1, ReadCalls: -1, WriteCalls: -1, MajorFaults: -1, Steal: -1, HostBusy: -1, RSS: -1,
+	}
+}
+
+func TestTooFew(t *testing.T) {
+	s := worse(func(n *need) { n.user += 120e-6; n.blocked += 100e-6; n.events["wait/io/file/sql/binlog"] = 90e-6 })
+	s.rounds = 1
 	e := Explain(s.input(lab.Regressed))
-	if want := lab.CPUCause; len(e.Causes) != 1 || e.Causes[0].Kind != want {
-		t.Errorf("causes %+v, want one of kind %s", e.Causes, want)
+	checkSums(t, e)
+	for _, c := range slices.Concat(e.Functions, e.Events) {
+		if !math.IsInf(c.Lo, -1) || !math.IsInf(c.Hi, 1) || c.N != 1 {
+			t.Errorf("one round gave %+v an interval", c)
+		}
+	}
+	// The blocks say that threads were blocked, but not on what.
+	if len(e.Causes) != 2 || e.Causes[0].Kind != lab.CPUCause || e.Causes[1].Kind != lab.BlockedCause || e.Causes[1].What != "being blocked" {
+		t.Errorf("causes %+v", e.Causes)
+	}
+	s.blocks, s.rounds = 1, 0
+	if e = Explain(s.input(lab.Regressed)); len(e.Causes) != 0 || math.Abs(e.Unexplained.Share-1) > 1e-9 {
+		t.Errorf("one block gave causes %+v, unexplained %+v", e.Causes, e.Unexplained)
+	}
+	s.blocks = 0
+	if e = Explain(s.input(lab.Regressed)); len(e.Budget) != 0 || len(e.Causes) != 0 || len(e.Doubts) == 0 {
+		t.Errorf("no block gave budget %+v, causes %+v, doubts %q", e.Budget, e.Causes, e.Doubts)
 	}
 }

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	enough   = 10    // names that can say how much one of them varies
 	most     = 200   // names that are kept of a list, the largest differences
 	smallest = 0.001 // share of the largest amount under which a name is left out
 )
@@ -105,7 +106,10 @@ func (x *evidence) rounds(i lab.Instrument, unit string, get func(lab.Observatio
 			vars = append(vars, e.SD*e.SD/l)
 		}
 	}
-	prior := stat.FitPrior(vars, n-1)
+	var prior stat.Prior
+	if len(vars) >= enough {
+		prior = stat.FitPrior(vars, n-1)
+	}
 	var out []lab.Component
 	for _, name := range names {
 		s := table[name]

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -40,6 +41,7 @@ type sim struct {
 	blocks     int
 	rounds     int
 	noise      float64 // standard deviation of everything in a block or round, as a share
+	sample     float64 // seconds per operation that one sample of a stack stands for; 0: noise is a share of it
 	seed       uint64
 }
 
@@ -49,6 +51,7 @@ func plain() need {
 		functions: map[string]float64{"row_search_mvcc": 40e-6, "page_cur_search_with_match": 30e-6, "rec_get_offsets_func": 10e-6, "memcpy": 5e-6, "my_net_write": 5e-6, "lex_one_token": 8e-6},
 		events:    map[string]float64{"wait/io/file/innodb/innodb_data_file": 10e-6, "wait/synch/mutex/sql/LOCK_open": 2e-6},
 		counters:  map[string]float64{"Handler_read_next": 100, "Handler_read_key": 1, "Innodb_rows_read": 101},
+		spins:     map[string]float64{},
 		plan:      "t range k(1)", rows: 100,
 	}
 }
@@ -108,10 +111,19 @@ func (s sim) input(verdict lab.Verdict) Input {
 				}
 				return out
 			}
+			sampled := func(m map[string]float64) []lab.Amount {
+				out := amounts(m)
+				for i := range out {
+					if s.sample > 0 {
+						out[i].Value = max(0, m[out[i].Name]+math.Sqrt(m[out[i].Name]*s.sample)*r.NormFloat64())
+					}
+				}
+				return out
+			}
 			ops := int64(1 / n.period())
 			seen = append(seen,
 				lab.Observation{Key: key(lab.Plain), Ops: ops, Wall: 1, Counters: amounts(n.counters)},
-				lab.Observation{Key: key(lab.Stacks), Ops: ops * 9 / 10, Wall: 1, Functions: amounts(n.functions), Spins: amounts(n.spins)},
+				lab.Observation{Key: key(lab.Stacks), Ops: ops * 9 / 10, Wall: 1, Functions: sampled(n.functions), Spins: amounts(n.spins)},
 				lab.Observation{Key: key(lab.Waits), Ops: ops * 8 / 10, Wall: 1, Events: amounts(n.events)},
 				lab.Observation{Key: key(lab.Plans), Plans: []lab.StatementPlan{{
 					Statement: fmt.Sprintf("SELECT c FROM sbtest1 WHERE k BETWEEN %d AND %d", round, round+100), Tree: n.plan, RowsExamined: n.rows,

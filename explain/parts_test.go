@@ -1,0 +1,178 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"backslide/lab"
+)
+
+func TestShape(t *testing.T) {
+	for in, want := range map[string]string{
+		"SELECT c FROM sbtest1 WHERE id BETWEEN 17 AND 117":   "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?",
+		`SELECT 'it''s', "a\"b", 1.5e3, x1 FROM t WHERE a=-7`: "SELECT ?, ?, ?, x1 FROM t WHERE a=-?",
+		"SELECT 'open":      "SELECT ?",
+		`SELECT 'open\`:     "SELECT ?",
+		"SELECT 0x1F, _a2b": "SELECT ?, _a2b",
+		"":                  "",
+	} {
+		if got := shape(in); got != want {
+			t.Errorf("shape(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTreeDiff(t *testing.T) {
+	for _, c := range []struct {
+		base, cand string
+		want       []string
+	}{
+		{"a\n b", "a\n b", nil},
+		{"t range k(1)\nfilesort", "t index c\nfilesort", []string{"no longer: t range k(1)", "now: t index c"}},
+		{"t ref a", "t ref a\nt ref a", []string{"now: t ref a"}},
+		{"a\nb", "b\na", []string{"the same steps in another shape"}},
+	} {
+		if d := cmp.Diff(c.want, treeDiff(c.base, c.cand)); d != "" {
+			t.Errorf("%q to %q (-want +got):\n%s", c.base, c.cand, d)
+		}
+	}
+}
+
+// A plan that is not the same after each restart is said to flip; the usual one counts.
+func TestFlips(t *testing.T) {
+	in := worse(func(n *need) { n.user += 50e-6 }).input(lab.Regressed)
+	flip := true
+	for i := range in.CandidateSeen {
+		for k := range in.CandidateSeen[i].Plans {
+			if flip {
+				in.CandidateSeen[i].Plans[k].Tree, flip = "t index PRIMARY", false
+			}
+		}
+	}
+	e := Explain(in)
+	want := []lab.PlanChange{{
+		Statement: "SELECT c FROM sbtest1 WHERE k BETWEEN 1 AND 101", Base: "t range k(1)", Candidate: "t range k(1)",
+		BaseRows: 100, CandidateRows: 100, Flips: []string{"candidate"},
+	}}
+	if d := cmp.Diff(want, e.Plans); d != "" {
+		t.Errorf("plans (-want +got):\n%s", d)
+	}
+	if s := "a plan flips: the candidate had 2 different ones over 3 looks for SELECT c FROM sbtest1 WHERE k BETWEEN ? AND ?; here is that of 2 of them"; len(e.Doubts) != 1 || e.Doubts[0] != s {
+		t.Errorf("doubts %q, want %q", e.Doubts, s)
+	}
+	// Plans that say the same in other words are the same.
+	in.PlanDiff = func(base, candidate lab.StatementPlan) []string { return nil }
+	if e = Explain(in); len(e.Plans[0].Flips) != 0 || len(e.Plans[0].Changes) != 0 {
+		t.Errorf("plans %+v, though their differences do not matter", e.Plans)
+	}
+}
+
+// Threads that are hardly blocked are not blocked on the many short events that timing them costs.
+func TestEventsFit(t *testing.T) {
+	e := Explain(worse(func(n *need) {
+		n.user += 100e-6
+		n.blocked = 5e-6
+		n.events["wait/synch/mutex/sql/THD::LOCK_thd_data"] = 38e-6
+	}).input(lab.Regressed))
+	checkSums(t, e)
+	events := 0.0
+	for _, c := range e.Events {
+		events += c.Candidate
+	}
+	if events > 6e-6 {
+		t.Errorf("events come to %g seconds of 5e-6 blocked", events)
+	}
+	if len(e.Doubts) != 1 || !strings.HasPrefix(e.Doubts[0], "wait events come to more time than threads were blocked") {
+		t.Errorf("doubts %q", e.Doubts)
+	}
+}
+
+// In an open loop the time of an operation is its latency; the clients' rests are nobody's loss.
+func TestOpenLoop(t *testing.T) {
+	in := worse(func(n *need) { n.blocked += 100e-6; n.client += 300e-6 }).input(lab.Regressed)
+	for _, side := range [][]lab.Slice{in.Base, in.Candidate} {
+		for i := range side {
+			side[i].Offered = 1000
+		}
+	}
+	e := Explain(in)
+	checkSums(t, e)
+	if e.Budget[0].Name != latencyLine || e.Budget[0].Candidate < 270e-6 || e.Budget[0].Candidate > 290e-6 {
+		t.Errorf("first line %+v, want the latency of 280e-6", e.Budget[0])
+	}
+	if len(e.Causes) != 1 || e.Causes[0].Kind != lab.BlockedCause {
+		t.Errorf("causes %+v", e.Causes)
+	}
+}
+
+// What happened to one side of a mirrored group alone, or to other cells, does not count.
+func TestOnlyPairs(t *testing.T) {
+	in := worse(func(n *need) { n.user += 100e-6 }).input(lab.Regressed)
+	want := Explain(in)
+	in.Base[0].Err = "server died"
+	in.Candidate[5].Ops = 0
+	bad := in.Candidate[2]
+	bad.Kind, bad.Wall = lab.Waits.Kind(), 100
+	other := in.Candidate[3]
+	other.Cell.Clients, other.Wall = 1, 100
+	in.Candidate = append(in.Candidate, bad, other)
+	if d := cmp.Diff(want.Budget[0].Diff, Explain(in).Budget[0].Diff); d != "" { // slices of a block are equal here
+		t.Errorf("period (-want +got):\n%s", d)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	side := func(family lab.Family, options []lab.Option, settings map[string]string) *lab.Side {
+		return &lab.Side{Build: lab.Build{Family: family}, Config: lab.Config{Options: options}, Settings: settings}
+	}
+	base := side(lab.MySQL, nil, map[string]string{
+		"port": "1", "innodb_adaptive_hash_index": "ON", "tx_isolation": "REPEATABLE-READ", "performance_schema": "ON",
+		"optimizer_switch": "mrr=on,index_merge=on", "gone": "7", "gone_off": "OFF", "sync_binlog": "1", "version_malloc_library": "system",
+	})
+	cand := side(lab.MySQL, []lab.Option{{Name: "sync-binlog", Value: "0"}}, map[string]string{
+		"port": "2", "innodb_adaptive_hash_index": "0", "transaction_isolation": "READ-COMMITTED", "performance_schema": "1",
+		"optimizer_switch": "mrr=off,index_merge=on", "new_off": "0", "sync_binlog": "0", "version_malloc_library": "jemalloc 5.3",
+	})
+	base.Build.Flags, cand.Build.Flags = "-O2", "-O3"
+	in := Input{
+		Comparison: lab.Comparison{Base: baseVariant, Candidate: candVariant},
+		Run:        lab.Run{Sides: map[string]*lab.Side{baseVariant.String(): base, candVariant.String(): cand}},
+		Known: func(name string) (string, int) {
+			if name == "innodb_adaptive_hash_index" {
+				return "index look-ups through a hash table", 9
+			}
+			return "", 0
+		},
+	}
+	want := []lab.SettingChange{
+		{Name: "innodb_adaptive_hash_index", Base: "ON", Candidate: "0", Known: "index look-ups through a hash table", Weight: 9},
+		{Name: "build flags", Base: "-O2", Candidate: "-O3"},
+		{Name: "library malloc", Base: "system", Candidate: "jemalloc 5.3"},
+		{Name: "optimizer_switch", Base: "mrr=on", Candidate: "mrr=off"},
+		{Name: "transaction_isolation", Base: "REPEATABLE-READ", Candidate: "READ-COMMITTED"},
+		{Name: "gone", Base: "7", Candidate: missing},
+		{Name: "sync_binlog", Base: "1", Candidate: "0", Asked: true},
+	}
+	if d := cmp.Diff(want, settings(in)); d != "" {
+		t.Errorf("differences of set-up (-want +got):\n%s", d)
+	}
+}
+
+func TestSigned(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 1234.5: "+1234", 0.0456: "+0.0456", -38.04: "−38", 99.96: "+100", 1e-9: "0", 2.5: "+2.5",
+	} {
+		if got := signed(v, 3); got != want && !(v == 1234.5 && got == "+1235") {
+			t.Errorf("signed(%g) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	e := Explain(worse(func(*need) {}).input(lab.Inconclusive))
+	if len(e.Cost) != 4 || e.Cost[0].N != 3 || e.Cost[0].Ratio < 0.89 || e.Cost[0].Ratio > 0.91 || e.Cost[2].Ratio < 0.79 || e.Cost[2].Ratio > 0.81 {
+		t.Errorf("cost of instruments %+v, want 0.9 for stacks and 0.8 for waits", e.Cost)
+	}
+}
