@@ -47,6 +47,18 @@ type step struct {
 	static  bool // what a client does depends on its number, so it does its own operations only
 	ids     int  // statements that each connection prepares
 	unfit   error
+
+	limit   time.Duration // of a slice of a chain's step that has ops
+	catchup bool          // an open loop; otherwise what a stall has cost is not made up for
+	roles   []role        // what each connection of a client does; none: it has one, for the step itself
+}
+
+// role is what one of a client's connections does in a step. The embedded step holds its
+// operations.
+type role struct {
+	*step
+	follows int   // role whose operations it goes along with, one for one; -1: none
+	lead    int64 // operations that one may be ahead
 }
 
 // arg is a named value that is made anew for every operation or statement.
@@ -75,6 +87,11 @@ type stmt struct {
 	binds    []*expr
 	first    int // of its prepared forms among the step's
 	forms    int // prepared texts, one for each value of what is put into the text
+
+	rows  int64  // how often tuple is there, each time with args of its own; 0: there is none
+	each  []arg  // made for each row
+	tuple []part // one (…) of VALUES
+	tail  []part // what comes behind the rows
 }
 
 type side struct{ open, close []string }
@@ -364,7 +381,14 @@ func (p *Program) Needs(name string, clients int) (connections, statements int) 
 	if s.connect {
 		return 2*clients + len(s.sides), 0
 	}
-	return clients + len(s.sides), clients * s.ids
+	connections, statements = clients, clients*s.ids
+	if len(s.roles) > 0 {
+		connections = clients * len(s.roles)
+		for _, r := range s.roles {
+			statements += clients * r.ids
+		}
+	}
+	return connections + len(s.sides), statements
 }
 
 // step returns a step that fits the server.

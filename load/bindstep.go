@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"backslide/lab"
 )
@@ -41,6 +42,9 @@ func (b *binder) step(i int) error {
 			sb.s.retry = r
 		}
 	}
+	if sb.s.limit, err = f.limit(); err != nil {
+		return bad(at.add("limit"), "step %q: %v", f.Name, err)
+	}
 	if err := sb.bind(); err != nil {
 		return err
 	}
@@ -53,6 +57,30 @@ func (b *stepBinder) bind() error {
 	if b.s.args, err = b.args(b.sc, b.f.Args, b.at); err != nil {
 		return err
 	}
+	if b.f.Role != nil {
+		err = b.roles()
+	} else {
+		err = b.operations()
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.ends(); err != nil {
+		return err
+	}
+	if err := b.bounds(); err != nil {
+		return err
+	}
+	for i, name := range b.f.Settle {
+		if _, ok := b.p.settles[name]; !ok {
+			return bad(b.at.add("settle"), "step %q: settle number %d, %q, is not in the file%s", b.f.Name, i+1, name, lab.Suggest(name, keys(b.p.settles)))
+		}
+	}
+	return b.sides()
+}
+
+// operations resolves what is done, how often and how fast.
+func (b *stepBinder) operations() error {
 	txs, err := b.transactions()
 	if err != nil {
 		return err
@@ -67,18 +95,51 @@ func (b *stepBinder) bind() error {
 	if b.s.rate, err = b.number(b.sc, b.f.Rate, b.at.add("rate")); err != nil {
 		return err
 	}
-	if b.s.rate != nil && !b.s.read {
-		return bad(b.at.add("rate"), "step %q has a rate; it ends by time, so it needs read = true", b.f.Name)
-	}
-	if err := b.bounds(); err != nil {
+	catchup, err := b.constant(b.sc, b.f.Catchup, 1, b.at.add("catchup"))
+	if err != nil {
 		return err
 	}
-	for i, name := range b.f.Settle {
-		if _, ok := b.p.settles[name]; !ok {
-			return bad(b.at.add("settle"), "step %q: settle number %d, %q, is not in the file%s", b.f.Name, i+1, name, lab.Suggest(name, keys(b.p.settles)))
+	b.s.catchup = catchup != 0
+	if !b.s.catchup && b.s.rate == nil {
+		return bad(b.at.add("catchup"), "step %q has catchup and no rate", b.f.Name)
+	}
+	if b.s.ops, err = b.constant(b.sc, b.f.Ops, 0, b.at.add("ops")); err != nil {
+		return err
+	}
+	if b.s.ops < 0 || b.f.Ops.set && b.s.ops == 0 {
+		return bad(b.at.add("ops"), "step %q: ops = %d is under 1", b.f.Name, b.s.ops)
+	}
+	return nil
+}
+
+// ends sees to it that a slice of the step has an end.
+func (b *stepBinder) ends() error {
+	switch finite := b.s.finite(); {
+	case b.f.Limit != "" && !(finite && b.w.f.Chain):
+		return bad(b.at.add("limit"), "step %q has a limit; it is for steps of a chain that have ops", b.f.Name)
+	case !finite && b.s.roles != nil && !b.s.read:
+		return bad(b.at, "step %q: no role has ops; one at least has to end, or the step needs read = true", b.f.Name)
+	case !finite && b.s.rate != nil && !b.s.read:
+		return bad(b.at.add("rate"), "step %q has a rate; it needs read = true to end by time, or ops", b.f.Name)
+	}
+	return nil
+}
+
+// finite reports whether the step says itself how many operations it has.
+func (s *step) finite() bool { return s.ended() != nil }
+
+// ended returns what says how many operations a slice has: the step itself, or its first
+// role that does; nil when neither does.
+func (s *step) ended() *step {
+	if s.ops > 0 {
+		return s
+	}
+	for _, r := range s.roles {
+		if r.ops > 0 {
+			return r.step
 		}
 	}
-	return b.sides()
+	return nil
 }
 
 func (b *stepBinder) sides() error {
@@ -114,10 +175,14 @@ func (b *stepBinder) transactions() ([]located, error) {
 		}
 	}
 	if forms != 1 {
-		return nil, bad(b.at, "step %q needs one of sql, choose, [[step.statement]] and [[step.transaction]]", f.Name)
+		return nil, bad(b.at, "step %q needs one of sql, choose, [[step.statement]], [[step.transaction]] and [[step.role]]", f.Name)
 	}
 	if f.SQL != "" || f.Choose != nil {
-		return []located{{transactionFile{Statement: []statementFile{{SQL: f.SQL, Choose: f.Choose}}}, b.at}}, nil
+		one := statementFile{SQL: f.SQL, Choose: f.Choose, Rows: f.Rows, Each: f.Each}
+		return []located{{transactionFile{Statement: []statementFile{one}}, b.at}}, nil
+	}
+	if f.Rows.set || f.Each != nil {
+		return nil, bad(b.at.add("rows"), "step %q: rows and each belong to the statement that they are for", b.f.Name)
 	}
 	if f.Statement != nil {
 		return []located{{transactionFile{Statement: f.Statement}, b.at}}, nil
@@ -201,6 +266,9 @@ func (b *stepBinder) stmt(f statementFile, at path) (stmt, error) {
 	if len(texts) == 0 || f.SQL != "" && f.Choose != nil {
 		return s, bad(at, "a statement of step %q needs either sql or choose", b.f.Name)
 	}
+	if err := b.rows(&s, &sc, f, at); err != nil {
+		return s, err
+	}
 	parts, ok, err := b.one(&sc, texts, at.add(key))
 	if err != nil {
 		return s, err
@@ -211,8 +279,13 @@ func (b *stepBinder) stmt(f statementFile, at path) (stmt, error) {
 		return s, nil
 	}
 	s.parts = parts
+	if s.rows > 0 {
+		if s.parts, s.tuple, s.tail, err = cut(parts); err != nil {
+			return s, bad(at.add(key), "step %q: %v", b.f.Name, err)
+		}
+	}
 	for _, p := range parts {
-		if p.arg != nil {
+		if p.arg != nil && s.rows == 0 {
 			s.binds = append(s.binds, p.arg)
 		}
 		if p.expr != nil && usesClient(p.expr) {
@@ -228,6 +301,14 @@ func (b *stepBinder) forms(s *stmt, at path) error {
 		return nil
 	}
 	s.first, s.forms = b.s.ids, 1
+	if n := s.params(); n > maxParams {
+		return bad(at, "step %q: a prepared statement of %d rows has %d parameters, and the protocol allows %d; set prepared = false, or fewer rows", b.f.Name, s.rows, n, maxParams)
+	}
+	for _, p := range slices.Concat(s.tuple, s.tail) {
+		if p.expr != nil {
+			return bad(at, "step %q: in and behind the rows of a prepared statement values are bound with :name, not put in with {…}", b.f.Name)
+		}
+	}
 	for _, p := range s.parts {
 		if p.expr == nil {
 			continue

@@ -24,6 +24,9 @@ func (b *binder) table(i int) error {
 		return bad(at, "table %s has no create", f.Name)
 	}
 	sc := b.scope(b.p.params)
+	if b.w.f.Chain {
+		sc.args["clients"] = wholeConst(int64(max(1, b.p.Target.Clients)))
+	}
 	count, err := b.constant(sc, f.Count, 1, at.add("count"))
 	if err != nil {
 		return err

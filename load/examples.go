@@ -9,20 +9,22 @@ func (p *Program) Examples(name string, seed uint64, block, clients int) []strin
 	if !ok || clients < 1 || st.unfit != nil {
 		return nil
 	}
-	type place struct{ kind, at, form int }
+	type place struct{ role, kind, at, form int }
 	seen := map[place]bool{}
 	var out []string
-	s := newStream(st, seed, block, clients)
-	for op := range int64(operations) {
-		s.start(0, op)
-		for s.next() {
-			if s.stmt() == nil {
-				continue
-			}
-			at := place{s.kind, s.at, s.form()}
-			if !seen[at] && len(out) < maxExamples {
-				seen[at] = true
-				out = append(out, string(s.sql(nil)))
+	for role, st := range st.works() {
+		s := newStream(st, seed, block, clients)
+		for op := range int64(operations) {
+			s.start(0, op)
+			for s.next() {
+				if s.stmt() == nil {
+					continue
+				}
+				at := place{role, s.kind, s.at, s.form()}
+				if !seen[at] && len(out) < maxExamples {
+					seen[at] = true
+					out = append(out, string(s.sql(nil)))
+				}
 			}
 		}
 	}

@@ -15,6 +15,7 @@ type workloadFile struct {
 	Name     string              `toml:"name"`
 	About    string              `toml:"about"`
 	Default  string              `toml:"default"`
+	Chain    bool                `toml:"chain"`
 	Prepared value               `toml:"prepared"`
 	Retry    []int               `toml:"retry"`
 	Params   map[string]value    `toml:"params"`
@@ -58,15 +59,42 @@ type stepFile struct {
 	Begin    value            `toml:"begin"`
 	Prepared value            `toml:"prepared"`
 	Counts   value            `toml:"counts"`
-	Rate     value            `toml:"rate"`
 	Ops      value            `toml:"ops"`
+	Limit    string           `toml:"limit"`
+	Rate     value            `toml:"rate"`
 	Connect  *bool            `toml:"connect"`
 	Before   sqlList          `toml:"before"`
 	After    sqlList          `toml:"after"`
+	Catchup  value            `toml:"catchup"`
+	Rows     value            `toml:"rows"`
+	Each     map[string]value `toml:"each"`
 	Retry    []int            `toml:"retry"`
 	Ignore   []int            `toml:"ignore"`
 	Settle   []string         `toml:"settle"`
 	Side     []sideFile       `toml:"side"`
+
+	Statement   []statementFile   `toml:"statement"`
+	Transaction []transactionFile `toml:"transaction"`
+	Role        []roleFile        `toml:"role"`
+}
+
+// roleFile is what one of a client's connections does in a step.
+type roleFile struct {
+	Name     string           `toml:"name"`
+	Args     map[string]value `toml:"args"`
+	SQL      string           `toml:"sql"`
+	Choose   sqlList          `toml:"choose"`
+	Begin    value            `toml:"begin"`
+	Prepared value            `toml:"prepared"`
+	Counts   value            `toml:"counts"`
+	Ops      value            `toml:"ops"`
+	Rate     value            `toml:"rate"`
+	Catchup  value            `toml:"catchup"`
+	Rows     value            `toml:"rows"`
+	Each     map[string]value `toml:"each"`
+	Follows  string           `toml:"follows"`
+	Lead     value            `toml:"lead"`
+	When     value            `toml:"when"`
 
 	Statement   []statementFile   `toml:"statement"`
 	Transaction []transactionFile `toml:"transaction"`
@@ -86,6 +114,8 @@ type statementFile struct {
 	Repeat   value            `toml:"repeat"`
 	Chance   value            `toml:"chance"`
 	Prepared value            `toml:"prepared"`
+	Rows     value            `toml:"rows"`
+	Each     map[string]value `toml:"each"`
 }
 
 type sideFile struct {

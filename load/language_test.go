@@ -323,12 +323,12 @@ choose = [
 		t    Target
 		want string
 	}{
-		{Target{lab.MySQL, [3]int{5, 6, 24}, "MEMORY", ""}, "M"},
-		{Target{lab.MySQL, [3]int{8, 0, 12}, "InnoDB", ""}, "old"},
-		{Target{lab.MySQL, [3]int{8, 0, 13}, "InnoDB", ""}, "new"},
-		{Target{lab.MariaDB, [3]int{10, 5, 1}, "MyRocks", ""}, "rocks ROCKSDB"},
-		{Target{lab.MariaDB, [3]int{10, 6, 0}, "InnoDB", ""}, "maria"},
-		{Target{lab.MariaDB, [3]int{11, 0, 0}, "InnoDB", ""}, "no SQL for mariadb 11.0.0 with InnoDB"},
+		{Target{lab.MySQL, [3]int{5, 6, 24}, "MEMORY", "", 0}, "M"},
+		{Target{lab.MySQL, [3]int{8, 0, 12}, "InnoDB", "", 0}, "old"},
+		{Target{lab.MySQL, [3]int{8, 0, 13}, "InnoDB", "", 0}, "new"},
+		{Target{lab.MariaDB, [3]int{10, 5, 1}, "MyRocks", "", 0}, "rocks ROCKSDB"},
+		{Target{lab.MariaDB, [3]int{10, 6, 0}, "InnoDB", "", 0}, "maria"},
+		{Target{lab.MariaDB, [3]int{11, 0, 0}, "InnoDB", "", 0}, "no SQL for mariadb 11.0.0 with InnoDB"},
 	} {
 		p, err := w.Bind(nil, c.t)
 		if err != nil {

@@ -9,6 +9,7 @@ package load
 import (
 	"context"
 	"errors"
+	"time"
 
 	"backslide/lab"
 )
@@ -51,6 +52,7 @@ type Target struct {
 	Version [3]int
 	Engine  string // proper name, as in lab.Engines
 	Schema  string // database that holds the tables; it exists
+	Clients int    // the one number of clients of a workload that is a chain; 0: 1
 }
 
 // StepInfo is what the outside needs to know of a step.
@@ -63,5 +65,8 @@ type StepInfo struct {
 	// Unit says what one counted operation is: transaction, statement, or an expression
 	// such as $rows for the rows of a scan.
 	Unit string
-	Rate bool // paced by the step itself: an open loop
+	Rate bool // paced by the step itself
+	// Limit is the longest that a slice may take of a step that says itself how many
+	// operations it has, see Program.Ops; 0: it does not.
+	Limit time.Duration
 }

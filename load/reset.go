@@ -14,33 +14,25 @@ const resetLimit = 10 * time.Minute
 func (s *step) resets() bool { return len(s.before)+len(s.after) > 0 }
 
 // Ops returns how many operations each client of a step does in a slice, 0 if the length
-// of the slice decides that or the step is unknown.
+// of the slice decides that or the step is unknown. With roles they are those of the first
+// role that says so.
 func (p *Program) Ops(name string) int64 {
-	if s, ok := p.steps[name]; ok {
-		return s.ops
+	if s, ok := p.steps[name]; ok && s.finite() {
+		return s.ended().ops
 	}
 	return 0
 }
 
-// bounds resolves what a slice of the step is made of, and what is sent around it.
+// bounds resolves what is sent around a slice of the step.
 func (b *stepBinder) bounds() error {
 	var err error
-	if b.s.ops, err = b.constant(b.sc, b.f.Ops, 0, b.at.add("ops")); err != nil {
-		return err
-	}
-	switch {
-	case b.s.ops < 0 || b.f.Ops.set && b.s.ops == 0:
-		return bad(b.at.add("ops"), "step %q: ops = %d is under 1", b.f.Name, b.s.ops)
-	case b.s.ops > 0 && b.s.rate != nil:
-		return bad(b.at.add("ops"), "step %q has a number of operations and a rate; a rate ends by time", b.f.Name)
-	}
 	if b.s.before, err = b.around(b.f.Before, "before"); err != nil {
 		return err
 	}
 	if b.s.after, err = b.around(b.f.After, "after"); err != nil {
 		return err
 	}
-	if b.s.resets() && !b.s.read && b.s.ops == 0 {
+	if b.s.resets() && !b.s.read && !b.s.finite() {
 		return bad(b.at, "step %q has before or after and writes; it needs ops, the operations of each client in a slice", b.f.Name)
 	}
 	return nil
@@ -67,7 +59,10 @@ func (b *stepBinder) around(l sqlList, key string) ([][]part, error) {
 // around each, is cut into these slices; what is done between them is then in the CPU time
 // of the result, and not in its Wall.
 func (s *Session) parts(ctx context.Context, spec SliceSpec, measuring func()) (Result, error) {
-	per := s.st.ops * int64(len(s.clients))
+	per := int64(0)
+	if s.st.finite() {
+		per = s.st.ended().ops * int64(s.work.Clients)
+	}
 	if !s.st.resets() || per == 0 || spec.Ops <= per {
 		return s.slice(ctx, spec, measuring)
 	}
@@ -132,8 +127,11 @@ func (s *Session) reset(ctx context.Context) error {
 // send sends statements over each client's connection, one client behind the other.
 func (s *Session) send(ctx context.Context, statements [][]part) error {
 	for _, c := range s.clients {
+		if c.role > 0 {
+			continue
+		}
 		var f frame
-		f.vars[varClient], f.vars[varClients] = c.n, int64(len(s.clients))
+		f.vars[varClient], f.vars[varClients] = c.n, int64(s.work.Clients)
 		for _, parts := range statements {
 			var sql []byte
 			for _, p := range parts {

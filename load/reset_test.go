@@ -135,7 +135,6 @@ func TestResetErrors(t *testing.T) {
 		{"ops = 0", "ops = 0 is under 1"},
 		{"ops = -1", "ops = -1 is under 1"},
 		{"ops = \"client\"", "not a whole number that is known beforehand"},
-		{"read = true\nops = 3\nrate = 5", "a rate ends by time"},
 		{"after = [\"DO 1\"]", "it needs ops"},
 		{"ops = 1\nbefore = [\"DO :x\"]", "unknown argument :x"},
 		{"ops = 1\nbefore = [\"DO {serial}\"]", "unknown name \"serial\""},

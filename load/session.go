@@ -54,6 +54,7 @@ type Session struct {
 
 	base    time.Time // of all stamps
 	cursor  int64     // next operation of fixed work, over all clients
+	series  []*series // by role
 	typical int64     // nanoseconds an operation took in the last slice
 	broken  error     // why no further slice can run
 	unreset bool      // a slice was run, and what comes behind it was not
@@ -65,18 +66,29 @@ type client struct {
 	stream
 	conn Conn
 	fd   int
-	n    int64 // number, from 0
+	n    int64 // number, from 0; connections of one client share it
+	role int   // of the step's
 	ids  []int // prepared statements of the connection, by form
 	buf  []byte
 	args []lab.Arg
 
 	state state
 	next  int64 // number of the next operation, of those that are the client's own
+	to    int64 // of a role's fixed work: the number behind the last; endOfTime: until others have ended
 	due   int64 // stamp at which the next operation of an open loop should start
 	every int64 // nanoseconds between these
-	began int64 // stamp from which the latency of the operation counts
-	sent  int64 // statements of the operation so far
-	rows  int64 // of the operation
+
+	burst   int64 // operations of a second that is not made up for; 0: all are, or there is no rate
+	left    int64 // of them still to start
+	check   int64 // stamp at which the second began
+	offered float64
+
+	follows, led *client // connections of the same client that go along, one operation for one
+	lead         int64   // operations that the one that is followed may be ahead
+	ended        int64   // transactions of the slice, whenever they ended
+	began        int64   // stamp from which the latency of the operation counts
+	sent         int64   // statements of the operation so far
+	rows         int64   // of the operation
 	tally
 }
 
@@ -95,6 +107,7 @@ type state uint8
 const (
 	idle    state = iota // nothing more to do in this slice
 	waiting              // for the time at which an operation is due
+	blocked              // for the connection that it follows or is followed by
 	running              // a statement was sent
 	undoing              // ROLLBACK was sent, then the operation starts again
 )
@@ -125,6 +138,9 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 			return nil, fmt.Errorf("side session %d: %w", i+1, err)
 		}
 	}
+	for range max(1, len(st.roles)) {
+		s.series = append(s.series, new(series))
+	}
 	if err := s.connect(ctx, dial); err != nil {
 		return nil, err
 	}
@@ -144,7 +160,8 @@ func (s *Session) ConnectionIDs() []uint32 {
 func (s *Session) connect(ctx context.Context, dial Dial) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.clients = make([]*client, s.work.Clients)
+	roles := max(1, len(s.st.roles))
+	s.clients = make([]*client, s.work.Clients*roles)
 	var wg sync.WaitGroup
 	var next atomic.Int64
 	for range min(s.work.Clients, 8) {
@@ -154,30 +171,46 @@ func (s *Session) connect(ctx context.Context, dial Dial) error {
 				if i >= int64(len(s.clients)) {
 					return
 				}
-				c, err := s.open(ctx, i, dial)
+				c, err := s.open(ctx, i/int64(roles), int(i)%roles, dial)
 				s.clients[i] = c
 				if err != nil {
-					cancel(fmt.Errorf("client %d of %d: %w", i+1, len(s.clients), limit(err)))
+					cancel(fmt.Errorf("client %d of %d: %w", i/int64(roles)+1, s.work.Clients, limit(err)))
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	for _, c := range s.clients {
+		if len(s.st.roles) == 0 {
+			break
+		}
+		if r := s.st.roles[c.role]; r.follows >= 0 {
+			c.follows, c.lead = s.clients[int(c.n)*roles+r.follows], r.lead
+			c.follows.led = c
+		}
+	}
+	return nil
 }
 
-// open connects client n; the client is returned for closing even with an error.
-func (s *Session) open(ctx context.Context, n int64, dial Dial) (*client, error) {
+// open connects client n in a role; it is returned for closing even with an error.
+func (s *Session) open(ctx context.Context, n int64, role int, dial Dial) (*client, error) {
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	c := &client{stream: *newStream(s.st, s.work.Seed, s.work.Block, s.work.Clients), conn: conn, fd: conn.FD(), n: n}
-	c.ids = make([]int, s.st.ids)
+	st := s.st
+	if len(st.roles) > 0 {
+		st = st.roles[role].step
+	}
+	c := &client{stream: *newStream(st, s.work.Seed, s.work.Block, s.work.Clients), conn: conn, fd: conn.FD(), n: n, role: role}
+	c.ids = make([]int, st.ids)
 	c.buf = make([]byte, 0, 1024)
-	for i := range s.st.txs {
-		for j := range s.st.txs[i].stmts {
-			if err := c.prepare(&s.st.txs[i].stmts[j]); err != nil {
+	for i := range st.txs {
+		for j := range st.txs[i].stmts {
+			if err := c.prepare(&st.txs[i].stmts[j]); err != nil {
 				return c, err
 			}
 		}
@@ -192,11 +225,7 @@ func (c *client) prepare(st *stmt) error {
 		if err != nil {
 			return fmt.Errorf("prepare %s: %w", quoteShort(sql), err)
 		}
-		want := 0
-		for _, b := range st.binds {
-			want += max(1, int(b.size))
-		}
-		if params != want {
+		if want := st.params(); params != want {
 			return fmt.Errorf("prepare %s: the server sees %d parameters, not %d", quoteShort(sql), params, want)
 		}
 		c.ids[st.first+i] = id
@@ -260,7 +289,7 @@ func runAll(ctx context.Context, c Conn, statements []string) error {
 func (s *Session) start(o Options) error {
 	loops := o.Loops
 	if loops <= 0 {
-		loops = len(s.clients)
+		loops = s.work.Clients
 		if cpus := affinity(); cpus == 1 {
 			loops = 1
 		}
@@ -276,7 +305,7 @@ func (s *Session) start(o Options) error {
 		}
 		loops = len(cpus)
 	}
-	loops = min(loops, len(s.clients))
+	loops = min(loops, s.work.Clients)
 	var err error
 	if s.bell, err = newBell(); err != nil {
 		return err
@@ -287,8 +316,10 @@ func (s *Session) start(o Options) error {
 	}
 	for i := range loops {
 		w := &worker{s: s, in: make(chan *slice), spin: int64(o.Spin)}
-		for j := i; j < len(s.clients); j += loops {
-			w.clients = append(w.clients, s.clients[j])
+		for _, c := range s.clients { // all connections of a client share a worker
+			if int(c.n)%loops == i {
+				w.clients = append(w.clients, c)
+			}
 		}
 		if err := w.init(); err != nil {
 			return err

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"math"
 	"sort"
 	"time"
 
@@ -42,9 +43,24 @@ type Result struct {
 	Whole bool
 	// Offered is the rate per second that an open loop asked for; 0: closed loop.
 	Offered float64
+	// Parts is what each role did, in the order of the step; none for a step without. The
+	// operations, rows and latencies above are the first role's.
+	Parts []Part
+	// Seconds is what happened second by second, for each role or the step itself; none of
+	// slices under two seconds.
+	Seconds [][]Second
 	// Behind counts operations of an open loop that should have started in the interval
 	// and had not ended with it. The rate was not sustained when that is more than a few.
 	Behind int64
+}
+
+// Part is what one role of a step did in a slice.
+type Part struct {
+	Role    string
+	Ops     int64
+	Rows    int64
+	Offered float64 // operations per second that its rate asked for; 0: it has none
+	Hist    *Histogram
 }
 
 // fewOps is how many transactions per client a timed slice needs, for the parts that its
@@ -71,6 +87,12 @@ func (s *Session) slice(ctx context.Context, spec SliceSpec, measuring func()) (
 		return Result{}, fmt.Errorf("the session is closed")
 	case (spec.Ops > 0) == (spec.Duration > 0):
 		return Result{}, fmt.Errorf("a slice has either a duration or a number of operations")
+	}
+	if len(s.st.roles) > 0 && spec.Ops > 0 {
+		own := s.st.ended()
+		if own == nil || spec.Ops%(own.ops*int64(s.work.Clients)) != 0 {
+			return Result{}, fmt.Errorf("%d operations are no multiple of the step's own", spec.Ops)
+		}
 	}
 	if spec.Timeout <= 0 {
 		spec.Timeout = 20*spec.Duration + time.Minute
@@ -131,11 +153,12 @@ func (s *Session) late(ctx context.Context, spec SliceSpec) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("no end after %s with %d clients; a server that hangs, or operations that are too long", spec.Timeout, len(s.clients))
+	return fmt.Errorf("no end after %s with %d clients; a server that hangs, or operations that are too long", spec.Timeout, s.work.Clients)
 }
 
 func (s *Session) newSlice(ctx context.Context, spec SliceSpec) *slice {
 	sl := &slice{timed: spec.Duration > 0, static: s.st.static, begin: make(chan struct{})}
+	sl.roles = !sl.timed && len(s.st.roles) > 0
 	sl.first = int64(spec.Seq) << 32
 	sl.visit = func(c *client) error { return c.visit(ctx, s.dial) }
 	sl.bell = s.bell
@@ -154,10 +177,14 @@ func (s *Session) place(sl *slice, spec SliceSpec, start int64, early bool) {
 		}
 		sl.t1 = sl.t0 + int64(spec.Duration)
 	} else {
-		from := s.transactions(s.cursor)
+		sl.ops = spec.Ops
+		from := s.st.transactions(s.cursor)
 		s.cursor += spec.Ops
 		sl.next.Store(from)
-		sl.end = s.transactions(s.cursor)
+		sl.end = s.st.transactions(s.cursor)
+	}
+	for _, r := range s.series {
+		r.reset()
 	}
 	for _, w := range s.workers {
 		w.reset(sl, start)
@@ -166,32 +193,49 @@ func (s *Session) place(sl *slice, spec SliceSpec, start int64, early bool) {
 		w.paced = false
 		for _, c := range w.clients {
 			c.pace(s, spec.Rate, start)
-			w.paced = w.paced || c.every > 0
+			w.paced = w.paced || c.offered > 0
 		}
 	}
 }
 
-// transactions returns how many transactions make ops operations, rounded up. The same
-// work is done however it is cut into slices.
-func (s *Session) transactions(ops int64) int64 {
-	per := max(s.st.per, 1)
-	return (ops + per - 1) / per
+// share gives a role's client its part of a slice's fixed work, which is a multiple of
+// the step's own.
+func (s *Session) share(sl *slice, c *client) {
+	own := s.st.ended().ops * int64(s.work.Clients)
+	n := sl.ops / own
+	before := (s.cursor - sl.ops) / own
+	c.to = s.st.each(c.role, n)
+	if c.to == endOfTime {
+		c.next = before << 32
+		return
+	}
+	c.next = s.st.each(c.role, before)
+	c.to += c.next
+	sl.open.Add(1)
 }
 
 // pace sets the client's times for an open loop, if there is one.
 func (c *client) pace(s *Session, rate float64, start int64) {
-	n := float64(len(s.clients))
+	n := float64(s.work.Clients)
 	perClient := rate / n
-	if rate <= 0 && s.st.rate != nil {
+	if rate <= 0 && c.st.rate != nil {
 		c.f.key = c.base
 		c.f.vars[varClient] = c.n
-		perClient = float64(s.st.rate.num(&c.f))
+		perClient = float64(c.st.rate.num(&c.f))
 	}
-	c.every, c.due = 0, start
-	if perClient > 0 {
-		c.every = max(int64(1e9/perClient), 1)
-		c.due = start + int64(float64(c.every)*float64(c.n)/n)
+	c.every, c.due, c.burst, c.left, c.check = 0, start, 0, 0, start
+	c.offered = max(0, perClient)
+	if perClient <= 0 {
+		return
 	}
+	// What varies counts as one.
+	per := float64(max(c.st.per, 1))
+	if !c.st.catchup {
+		c.burst = max(1, int64(math.Ceil(perClient/per)))
+		return
+	}
+	c.every = max(int64(per*1e9/perClient), 1)
+	c.due = start + int64(float64(c.every)*float64(c.n)/n)
 }
 
 // until waits for a stamp, or the end of ctx or of the slice.
@@ -210,7 +254,7 @@ func (s *Session) result(sl *slice, spec SliceSpec, m *meter) (Result, error) {
 	r := Result{Start: s.base.Add(time.Duration(sl.t0)), Hist: new(Histogram)}
 	counts := map[int]int64{}
 	for _, w := range s.workers {
-		r.Hist.Merge(&w.hist)
+		r.Hist.Merge(&w.parts[0].hist)
 		r.Retries += w.retries
 		for _, e := range w.errs {
 			counts[e.Code] += e.Count
@@ -223,13 +267,18 @@ func (s *Session) result(sl *slice, spec SliceSpec, m *meter) (Result, error) {
 	done, fewest := int64(0), int64(endOfTime)
 	end := sl.t0
 	for _, c := range s.clients {
+		if c.to < endOfTime || !sl.roles {
+			end = max(end, c.last)
+		}
+		if c.role > 0 {
+			continue
+		}
 		r.Ops += c.ops
 		r.Rows += c.rowsDone
 		done += c.done
 		fewest = min(fewest, c.done)
-		end = max(end, c.last)
-		if c.every > 0 {
-			r.Offered += 1e9 / float64(c.every)
+		r.Offered += c.offered
+		if c.every > 0 && sl.timed {
 			r.Behind += c.behind(sl)
 		}
 	}
@@ -237,17 +286,42 @@ func (s *Session) result(sl *slice, spec SliceSpec, m *meter) (Result, error) {
 	if !sl.timed {
 		r.Wall = float64(end-sl.t0) / 1e9
 	}
-	if sl.timed && r.Offered == 0 && (done < fewOps*int64(len(s.clients)) || fewest == 0) {
+	r.Parts = s.roleParts()
+	r.Seconds = s.seconds(r.Wall)
+	if sl.timed && r.Offered == 0 && (done < fewOps*int64(s.work.Clients) || fewest == 0) {
 		s.whole(&r, m)
 	}
 	r.ClientUser, r.ClientSystem = m.user, m.system
 	if n := r.Hist.N(); n > 0 {
 		s.typical = int64(r.Hist.Mean())
 	}
+	if sl.roles {
+		return r, nil // its end is the writers', and that nothing was read meanwhile is a result
+	}
 	if r.Hist.N() == 0 || r.Wall <= 0 {
 		return r, fmt.Errorf("no operation ended in %s; lengthen the slice", spec.Duration)
 	}
 	return r, nil
+}
+
+// roleParts adds up what each role did.
+func (s *Session) roleParts() []Part {
+	var out []Part
+	for i, r := range s.st.roles {
+		p := Part{Role: r.name[len(s.st.name)+1:], Hist: new(Histogram)}
+		for _, c := range s.clients {
+			if c.role == i {
+				p.Ops += c.ops
+				p.Rows += c.rowsDone
+				p.Offered += c.offered
+			}
+		}
+		for _, w := range s.workers {
+			p.Hist.Merge(&w.parts[i].hist)
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // whole makes r count whole operations only: of each client those from the first to the
@@ -256,6 +330,9 @@ func (s *Session) whole(r *Result, m *meter) {
 	r.Whole, r.Ops, r.Rows = true, 0, 0
 	rate, raw := 0.0, int64(0)
 	for _, c := range s.clients {
+		if c.role > 0 {
+			continue
+		}
 		ops, n := c.ops, c.done
 		r.Rows += c.rowsDone
 		if c.tail >= 0 {

@@ -139,6 +139,58 @@ func merge(in []part) []part {
 	return out
 }
 
+// cut divides a statement at the list behind its VALUES: what comes before, the list, and
+// what comes behind.
+func cut(parts []part) (head, tuple, tail []part, err error) {
+	at, from := -1, 0
+	for i, p := range parts {
+		v := strings.LastIndex(strings.ToUpper(p.lit), "VALUES")
+		if v < 0 {
+			continue
+		}
+		rest := p.lit[v+len("VALUES"):]
+		if open := strings.TrimLeft(rest, " \t\r\n"); strings.HasPrefix(open, "(") {
+			at, from = i, len(p.lit)-len(open)
+		}
+	}
+	if at < 0 {
+		return nil, nil, nil, fmt.Errorf("a statement with rows needs a VALUES (…), which is then there for each row")
+	}
+	head = append(head, parts[:at]...)
+	head = append(head, part{lit: parts[at].lit[:from]})
+	depth, quote := 0, byte(0)
+	for i := at; i < len(parts); i++ {
+		p, start := parts[i], 0
+		if i == at {
+			start = from
+		}
+		for j := start; j < len(p.lit); j++ {
+			switch c := p.lit[j]; {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '\'' || c == '"' || c == '`':
+				quote = c
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+			}
+			if depth == 0 {
+				tuple = append(tuple, part{lit: p.lit[start : j+1]})
+				if j+1 < len(p.lit) {
+					tail = append(tail, part{lit: p.lit[j+1:]})
+				}
+				return head, tuple, append(tail, parts[i+1:]...), nil
+			}
+		}
+		p.lit = p.lit[start:]
+		tuple = append(tuple, p)
+	}
+	return nil, nil, nil, fmt.Errorf("the ( behind VALUES has no )")
+}
+
 // fixed expands a template that may only hold expressions that f decides.
 func (sc *scope) fixed(tmpl string, f *frame) (string, error) {
 	parts, err := sc.parts(tmpl)

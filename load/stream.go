@@ -18,6 +18,8 @@ type stream struct {
 	base uint64 // key of the step and block
 	key  uint64 // key of the current operation
 
+	arena []byte // texts of rows that are bound
+
 	kind int // which transaction of the step
 	tx   *tx
 	at   int   // what comes now: -1 BEGIN, 0… a statement, len(tx.stmts) COMMIT
@@ -149,8 +151,23 @@ func (s *stream) sql(dst []byte) []byte {
 		}
 		return append(dst, "COMMIT"...)
 	}
-	for i := range st.parts {
-		switch p := &st.parts[i]; {
+	dst = s.text(st.parts, dst)
+	if st.rows == 0 {
+		return dst
+	}
+	for i := range st.rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		s.row(st, i)
+		dst = s.text(st.tuple, dst)
+	}
+	return s.text(st.tail, dst)
+}
+
+func (s *stream) text(parts []part, dst []byte) []byte {
+	for i := range parts {
+		switch p := &parts[i]; {
 		case p.arg != nil:
 			dst = literal(p.arg, &s.f, dst)
 		case p.expr != nil:
@@ -160,6 +177,12 @@ func (s *stream) sql(dst []byte) []byte {
 		}
 	}
 	return dst
+}
+
+// row draws the arguments of the i-th row of a statement.
+func (s *stream) row(st *stmt, i int64) {
+	s.f.key, s.f.vars[varItem] = subkey(subkey(s.key, uint64(s.rep)), uint64(i)), i
+	s.set(st.each)
 }
 
 // form returns which of its prepared forms the current statement needs.
@@ -180,19 +203,55 @@ func (s *stream) form() int {
 // bound appends the values that the current statement binds. Texts belong to the stream
 // until its next statement.
 func (s *stream) bound(dst []lab.Arg) []lab.Arg {
-	for _, b := range s.tx.stmts[s.at].binds {
-		switch b.kind {
-		case whole:
-			dst = append(dst, lab.Arg{Int: s.f.nums[b.n]})
-		case list:
-			for _, v := range s.f.lists[b.n] {
-				dst = append(dst, lab.Arg{Int: v})
+	st := &s.tx.stmts[s.at]
+	for _, b := range st.binds {
+		dst = s.bind(b, dst)
+	}
+	if st.rows == 0 {
+		return dst
+	}
+	s.arena = s.arena[:0]
+	for _, p := range st.parts {
+		dst = s.bindPart(p, dst)
+	}
+	for i := range st.rows {
+		s.row(st, i)
+		for _, p := range st.tuple {
+			from := len(dst)
+			dst = s.bindPart(p, dst)
+			for ; from < len(dst); from++ { // the next row overwrites its texts
+				if a := &dst[from]; a.IsText {
+					start := len(s.arena)
+					s.arena = append(s.arena, a.Text...)
+					a.Text = s.arena[start:]
+				}
 			}
-		default:
-			dst = append(dst, lab.Arg{Text: s.f.texts[b.n], IsText: true})
 		}
 	}
+	for _, p := range st.tail {
+		dst = s.bindPart(p, dst)
+	}
 	return dst
+}
+
+func (s *stream) bindPart(p part, dst []lab.Arg) []lab.Arg {
+	if p.arg == nil {
+		return dst
+	}
+	return s.bind(p.arg, dst)
+}
+
+func (s *stream) bind(b *expr, dst []lab.Arg) []lab.Arg {
+	switch b.kind {
+	case whole:
+		return append(dst, lab.Arg{Int: s.f.nums[b.n]})
+	case list:
+		for _, v := range s.f.lists[b.n] {
+			dst = append(dst, lab.Arg{Int: v})
+		}
+		return dst
+	}
+	return append(dst, lab.Arg{Text: s.f.texts[b.n], IsText: true})
 }
 
 // formText returns the text of form i of a statement, with question marks.
@@ -204,8 +263,18 @@ func (st *stmt) formText(i int) string {
 			values[j], i = e.lo+int64(i)%n, i/int(n)
 		}
 	}
-	var b []byte
-	for j, p := range st.parts {
+	b := form(st.parts, values, nil)
+	for i := range st.rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = form(st.tuple, nil, b)
+	}
+	return string(form(st.tail, nil, b))
+}
+
+func form(parts []part, values []int64, b []byte) []byte {
+	for j, p := range parts {
 		switch {
 		case p.arg != nil:
 			b = append(b, '?')
@@ -220,7 +289,7 @@ func (st *stmt) formText(i int) string {
 			b = append(b, p.lit...)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // counted returns how many operations the current transaction counts as, of which sent
@@ -247,12 +316,15 @@ func (p *Program) Digest(name string, seed uint64, block, clients int, n int64) 
 	if !ok || clients < 1 || st.unfit != nil {
 		return ""
 	}
-	s, h := newStream(st, seed, block, clients), sha256.New()
-	for g := range n {
-		s.start(place(g, int64(clients)))
-		put(h, int64(s.kind))
-		for s.next() {
-			s.digest(h)
+	h := sha256.New()
+	for _, st := range st.works() {
+		s := newStream(st, seed, block, clients)
+		for g := range n {
+			s.start(place(g, int64(clients)))
+			put(h, int64(s.kind))
+			for s.next() {
+				s.digest(h)
+			}
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -264,24 +336,31 @@ func (s *stream) digest(h hash.Hash) {
 	if st == nil {
 		return
 	}
-	for _, args := range [][]arg{s.st.args, st.args} {
-		for _, a := range args {
-			switch a.expr.kind {
-			case whole:
-				put(h, s.f.nums[a.slot])
-			case list:
-				for _, v := range s.f.lists[a.slot] {
-					put(h, v)
-				}
-			default:
-				put(h, int64(len(s.f.texts[a.slot])))
-				h.Write(s.f.texts[a.slot])
-			}
-		}
-	}
+	s.put(h, s.st.args)
+	s.put(h, st.args)
 	for _, p := range st.parts {
 		if p.expr != nil {
 			put(h, p.expr.num(&s.f))
+		}
+	}
+	for i := range st.rows {
+		s.row(st, i)
+		s.put(h, st.each)
+	}
+}
+
+func (s *stream) put(h hash.Hash, args []arg) {
+	for _, a := range args {
+		switch a.expr.kind {
+		case whole:
+			put(h, s.f.nums[a.slot])
+		case list:
+			for _, v := range s.f.lists[a.slot] {
+				put(h, v)
+			}
+		default:
+			put(h, int64(len(s.f.texts[a.slot])))
+			h.Write(s.f.texts[a.slot])
 		}
 	}
 }

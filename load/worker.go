@@ -38,7 +38,8 @@ type worker struct {
 	cpu     []int // the only one it runs on; nil: any
 	paced   bool  // some client's operations are due at times
 
-	hist    Histogram // of transactions that ended in the measured interval
+	active  int     // clients that have something to do
+	parts   []pulse // by role
 	errs    []lab.ErrorCount
 	retries int64
 }
@@ -52,7 +53,11 @@ type slice struct {
 
 	next   atomic.Int64 // fixed work: the next operation over all clients
 	end    int64        // and the one behind the last
+	ops    int64        // how much fixed work, in operations
 	static bool         // each client does its own
+	roles  bool         // clients do their own, up to their own ends
+	open   atomic.Int64 // clients that have not come to theirs
+	over   atomic.Int64 // stamp at which the last has; 0: not yet
 
 	visit func(*client) error // runs the current operation over a connection of its own
 
@@ -80,6 +85,9 @@ func (w *worker) init() error {
 		fds[i] = c.fd
 	}
 	w.errs = make([]lab.ErrorCount, 0, 16)
+	for _, s := range w.s.series {
+		w.parts = append(w.parts, pulse{to: s})
+	}
 	var err error
 	w.poller, err = newPoller(fds, w.s.bell)
 	return err
@@ -105,13 +113,11 @@ func (s *Session) now() int64 { return int64(time.Since(s.base)) }
 // run keeps every client busy until the slice ends and the last reply has come.
 func (w *worker) run(sl *slice) {
 	now := w.s.now()
-	active := 0
+	w.active = len(w.clients)
 	for _, c := range w.clients {
-		if w.advance(c, sl, now) {
-			active++
-		}
+		w.begin(c, sl, now)
 	}
-	for active > 0 && !sl.stop.Load() {
+	for w.active > 0 && !sl.stop.Load() {
 		ready := w.poller.wait(w.nap(now))
 		for i := range ready {
 			at := w.poller.ready(i)
@@ -129,13 +135,20 @@ func (w *worker) run(sl *slice) {
 			}
 			now = w.s.now()
 			if !w.reply(c, sl, r, now) {
-				active--
+				w.active--
 			}
 		}
 		if w.paced {
 			now = w.s.now()
-			active -= w.wake(sl, now)
+			w.wake(sl, now)
 		}
+	}
+}
+
+// begin starts the client's next operation if there is one.
+func (w *worker) begin(c *client, sl *slice, now int64) {
+	if !w.advance(c, sl, now) {
+		w.active--
 	}
 }
 
@@ -154,16 +167,13 @@ func (w *worker) nap(now int64) int64 {
 	return d
 }
 
-// wake starts the operations that have become due, and returns how many clients that
-// waited for one have nothing to do any more.
-func (w *worker) wake(sl *slice, now int64) int {
-	ended := 0
+// wake starts the operations that have become due.
+func (w *worker) wake(sl *slice, now int64) {
 	for _, c := range w.clients {
-		if c.state == waiting && c.due <= now && !w.advance(c, sl, now) {
-			ended++
+		if c.state == waiting && c.due <= now {
+			w.begin(c, sl, now)
 		}
 	}
-	return ended
 }
 
 // advance starts the client's next operation, or lets it wait for its time. It reports
@@ -171,31 +181,37 @@ func (w *worker) wake(sl *slice, now int64) int {
 func (w *worker) advance(c *client, sl *slice, now int64) bool {
 	for !sl.stop.Load() {
 		c.state = idle
-		client, op := c.n, c.next
-		began := now
 		switch {
-		case !sl.timed:
+		case sl.timed && now >= sl.t1 && c.next > sl.first: // one at least, however late its thread came
+			return w.leave(c, sl, now)
+		case sl.roles && c.exhausted(sl, now):
+			return false
+		case !c.isDue(now):
+			if c.due >= sl.t1 {
+				return w.leave(c, sl, now)
+			}
+			c.state = waiting
+			return true
+		case c.waits():
+			c.state = blocked
+			return true
+		}
+		began := now
+		if c.every > 0 {
+			began = c.due
+			c.due += c.every
+		}
+		client, op := c.n, c.next
+		if sl.timed || sl.roles {
+			c.next++
+		} else {
 			g := c.take(sl)
 			if g >= sl.end {
 				return false
 			}
 			client, op = place(g, c.f.vars[varClients])
-		case now >= sl.t1 && c.next > sl.first: // one at least, however late its thread came
-			return false
-		case c.every > 0:
-			if c.due >= sl.t1 {
-				return false
-			}
-			if c.due > now {
-				c.state = waiting
-				return true
-			}
-			began = c.due
-			c.due += c.every
-			c.next++
-		default:
-			c.next++
 		}
+		c.left--
 		slow := c.every == 0 && now-c.began > unhurried
 		c.start(client, op)
 		c.began, c.sent, c.rows = began, 0, 0
@@ -221,6 +237,53 @@ func (w *worker) advance(c *client, sl *slice, now int64) bool {
 		w.finish(c, sl, now)
 	}
 	return false
+}
+
+// leave ends a timed slice for the client: who is blocked by it is so no longer. It
+// returns false.
+func (w *worker) leave(c *client, sl *slice, now int64) bool {
+	c.ended = endOfTime / 2
+	w.rouse(c, sl, now)
+	return false
+}
+
+// exhausted reports whether a role's client has done its operations, or those without an
+// end of their own have to stop since the others have.
+func (c *client) exhausted(sl *slice, now int64) bool {
+	switch {
+	case c.to == endOfTime:
+		return sl.over.Load() != 0
+	case c.next < c.to:
+		return false
+	}
+	if sl.open.Add(-1) == 0 {
+		sl.over.Store(now)
+	}
+	return true
+}
+
+// isDue reports whether the client may start its next operation by its pace.
+func (c *client) isDue(now int64) bool {
+	if c.burst == 0 {
+		return c.every == 0 || c.due <= now
+	}
+	if c.left > 0 {
+		return true
+	}
+	if c.due = c.check + int64(time.Second); now-c.check < nearlySecond {
+		return false
+	}
+	c.check, c.left = now, c.burst
+	return true
+}
+
+// nearlySecond is when, without catching up, a second counts as over: as the insert
+// benchmark's clients have it.
+const nearlySecond = int64(950 * time.Millisecond)
+
+// waits reports whether the client's next operation has to wait for another role's.
+func (c *client) waits() bool {
+	return c.follows != nil && c.ended >= c.follows.ended || c.led != nil && c.ended >= c.led.ended+c.led.lead
 }
 
 // take returns the number of the next operation of fixed work.
@@ -270,7 +333,7 @@ func (w *worker) push(c *client, sl *slice) {
 // reply handles a whole reply, at stamp now: it sends what comes next. It reports whether
 // the client is still busy.
 func (w *worker) reply(c *client, sl *slice, r lab.Reply, now int64) bool {
-	if c.state == idle || c.state == waiting {
+	if c.state == idle || c.state == waiting || c.state == blocked {
 		sl.fail(fmt.Errorf("client %d: a reply that nothing had asked for: %d %s", c.n, r.Code, r.Message))
 		return false
 	}
@@ -310,7 +373,7 @@ func (w *worker) refused(c *client, sl *slice, r lab.Reply, now int64) (again, o
 		return false, true
 	}
 	if !contains(c.st.retry, r.Code) {
-		sl.fail(fmt.Errorf("client %d: %w", c.n, &StatementError{string(c.sql(nil)), r}))
+		sl.fail(fmt.Errorf("client %d: %w", c.n, &StatementError{clip(c.sql(nil)), r}))
 		return false, false
 	}
 	if counts {
@@ -328,6 +391,16 @@ func (w *worker) refused(c *client, sl *slice, r lab.Reply, now int64) (again, o
 	return true, true
 }
 
+// longestSQL is how much of a statement an error shows.
+const longestSQL = 1000
+
+func clip(sql []byte) string {
+	if len(sql) > longestSQL {
+		return string(sql[:longestSQL]) + "…"
+	}
+	return string(sql)
+}
+
 func (w *worker) count(code int) {
 	for i := range w.errs {
 		if w.errs[i].Code == code {
@@ -340,6 +413,8 @@ func (w *worker) count(code int) {
 
 // finish counts a transaction that ended at stamp now.
 func (w *worker) finish(c *client, sl *slice, now int64) {
+	c.ended++
+	w.rouse(c, sl, now)
 	if now < sl.t0 {
 		return
 	}
@@ -348,25 +423,38 @@ func (w *worker) finish(c *client, sl *slice, now int64) {
 	}
 	c.last = now
 	ops := c.counted(c.sent)
-	if now > sl.t1 {
+	if now > sl.t1 || sl.roles && c.to == endOfTime && sl.over.Load() != 0 {
 		c.tail, c.tailOps, c.tailRows = now-c.began, ops, c.rows
 		return
 	}
 	c.done++
 	c.ops += ops
 	c.rowsDone += c.rows
-	w.hist.add(now - c.began)
+	w.parts[c.role].add(now, now-c.began, ops)
+}
+
+// rouse lets go on whoever was blocked until the client had ended an operation.
+func (w *worker) rouse(c *client, sl *slice, now int64) {
+	for _, o := range [2]*client{c.led, c.follows} {
+		if o != nil && o.state == blocked {
+			w.begin(o, sl, now)
+		}
+	}
 }
 
 // reset prepares a worker for a slice that starts at stamp start.
 func (w *worker) reset(sl *slice, start int64) {
-	w.hist.Reset()
+	for i := range w.parts {
+		w.parts[i].reset(sl.t0)
+	}
 	w.errs = w.errs[:0]
 	w.retries = 0
 	for _, c := range w.clients {
 		c.tally = tally{from: -1, last: start, tail: -1}
-		c.state, c.next = idle, sl.first
-		if !sl.timed && sl.static {
+		c.state, c.next, c.to, c.ended = idle, sl.first, endOfTime, 0
+		if sl.roles {
+			w.s.share(sl, c)
+		} else if !sl.timed && sl.static {
 			// The first operation from where the last slice ended that is this client's.
 			clients := c.f.vars[varClients]
 			g := sl.next.Load()

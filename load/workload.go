@@ -14,6 +14,7 @@ import (
 type Workload struct {
 	Name   string
 	About  string
+	Chain  bool    // steps build on each other's data: one number of clients
 	Params []Param // sorted by name
 	Steps  []StepInfo
 
@@ -38,7 +39,7 @@ func Parse(file, text string) (*Workload, error) {
 	if err := w.check(); err != nil {
 		return nil, syntaxError(file, text, err)
 	}
-	w.Name, w.About = w.f.Name, w.f.About
+	w.Name, w.About, w.Chain = w.f.Name, w.f.About, w.f.Chain
 	for _, k := range keys(w.f.Params) {
 		w.Params = append(w.Params, Param{k, w.f.Params[k].text})
 	}
@@ -53,7 +54,7 @@ func Parse(file, text string) (*Workload, error) {
 		return nil, syntaxError(file, text, err)
 	}
 	// Choices for other servers are resolved, though not chosen, by every Bind.
-	t := Target{Family: lab.MariaDB, Version: [3]int{10, 11, 0}, Engine: "InnoDB", Schema: "test"}
+	t := Target{Family: lab.MariaDB, Version: [3]int{10, 11, 0}, Engine: "InnoDB", Schema: "test", Clients: 1}
 	if _, err := w.Bind(nil, t); err != nil {
 		return nil, err
 	}
@@ -148,19 +149,21 @@ func (s stepFile) over(o stepFile) stepFile {
 	if s.Connect != nil {
 		r.Connect = s.Connect
 	}
-	if s.SQL != "" || s.Choose != nil || s.Statement != nil || s.Transaction != nil {
-		r.SQL, r.Choose, r.Statement, r.Transaction = s.SQL, s.Choose, s.Statement, s.Transaction
+	if s.SQL != "" || s.Choose != nil || s.Statement != nil || s.Transaction != nil || s.Role != nil {
+		r.SQL, r.Choose, r.Statement, r.Transaction, r.Role = s.SQL, s.Choose, s.Statement, s.Transaction, s.Role
+		r.Rows, r.Each = s.Rows, s.Each
 	}
 	r.Params, r.Args = overlay(o.Params, s.Params), overlay(o.Args, s.Args)
 	r.Begin, r.Prepared = s.Begin.or(o.Begin), s.Prepared.or(o.Prepared)
 	r.Counts, r.Rate = s.Counts.or(o.Counts), s.Rate.or(o.Rate)
-	r.Ops = s.Ops.or(o.Ops)
 	if s.Before != nil {
 		r.Before = s.Before
 	}
 	if s.After != nil {
 		r.After = s.After
 	}
+	r.Ops, r.Catchup = s.Ops.or(o.Ops), s.Catchup.or(o.Catchup)
+	first(&r.Limit, s.Limit)
 	if s.Retry != nil {
 		r.Retry = s.Retry
 	}
@@ -201,8 +204,20 @@ func (w *Workload) info(i int) (StepInfo, error) {
 	if s.Warm != nil {
 		info.Warm = *s.Warm
 	}
-	if s.Counts.set {
-		info.Unit = s.Counts.text
+	counts := s.Counts
+	finite := s.Ops.set
+	for i, r := range s.Role {
+		finite = finite || r.Ops.set
+		info.Rate = info.Rate || r.Rate.set
+		if i == 0 {
+			counts = r.Counts.or(counts)
+		}
+	}
+	if counts.set {
+		info.Unit = counts.text
+	}
+	if finite && w.f.Chain {
+		info.Limit, _ = s.limit() // checked by step
 	}
 	groups := lab.Groups()
 	switch {
@@ -243,7 +258,7 @@ func (w *Workload) checkSubsets() error {
 }
 
 // Select returns the steps with these names, of these groups, or in these named subsets
-// of the file, once each and in the file's order. No names mean the file's default, or
+// of the file, once each and in the file's order; of a chain all up to the last. No names mean the file's default, or
 // all steps.
 func (w *Workload) Select(names []string) ([]StepInfo, error) {
 	if len(names) == 0 && w.f.Default != "" {
@@ -257,10 +272,15 @@ func (w *Workload) Select(names []string) ([]StepInfo, error) {
 		return nil, fmt.Errorf("workload %s: %w", w.Name, err)
 	}
 	var out []StepInfo
-	for _, s := range w.Steps {
+	last := 0
+	for i, s := range w.Steps {
 		if chosen[s.Name] {
 			out = append(out, s)
+			last = i
 		}
+	}
+	if w.Chain { // what a step finds is what all before it have left
+		return slices.Clone(w.Steps[:last+1]), nil
 	}
 	return out, nil
 }
