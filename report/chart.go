@@ -142,18 +142,8 @@ func heat(c *lab.Comparison) string {
 	if !finite(c.LogRatio) {
 		return ""
 	}
-	side := "w"
-	if (c.LogRatio > 0) == c.Metric.HigherIsBetter() {
-		side = "b"
-	}
-	n := 0
-	for _, limit := range []float64{0.01, 0.025, 0.05, 0.10, 0.20} {
-		if math.Abs(c.LogRatio) >= limit {
-			n++
-		}
-	}
-	if n == 0 {
-		return "n0"
-	}
-	return side + strconv.Itoa(n)
+	return sizeClass(c.LogRatio, c.Metric.HigherIsBetter())
 }
+
+// heatLimits are the log-ratios from which on a colour is deeper.
+func heatLimits() []float64 { return []float64{0.01, 0.025, 0.05, 0.10, 0.20} }

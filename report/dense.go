@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"backslide/lab"
@@ -38,7 +37,7 @@ func (v *view) dense(whole string, f *footnotes) section {
 }
 
 // abc returns the average ratios of point, range and write steps at a number of clients
-// with two decimals, and which steps are missing in them. Aggregates are range steps here.
+// and which steps are missing in them. Aggregates are range steps here.
 func (v *view) abc(candidate lab.Variant, clients int) (text string, notes []string) {
 	var parts []string
 	for _, kinds := range [][]lab.Group{{lab.Point}, {lab.Range, lab.Aggregate}, {lab.Write}} {
@@ -66,13 +65,10 @@ func (v *view) abc(candidate lab.Variant, clients int) (text string, notes []str
 			parts = append(parts, none)
 			continue
 		}
-		parts = append(parts, two(sum/float64(have)))
+		parts = append(parts, decimals(sum/float64(have), v.decimals))
 	}
 	return strings.Join(parts, "-"), notes
 }
-
-// two returns a ratio with two decimals.
-func two(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
 // concurrency returns two tables per step with a column per number of clients: values of
 // all variants, and ratios of candidates with their marks.
@@ -106,15 +102,19 @@ func (v *view) concurrency(whole string, f *footnotes) []section {
 	return out
 }
 
-// ratioCell returns a ratio with two decimals, its mark and footnotes.
+// ratioCell returns a ratio, its interval unless two decimals were asked for, its mark and
+// footnotes.
 func (v *view) ratioCell(candidate lab.Variant, l lab.Level, f *footnotes) cell {
 	e, ok := v.entry(candidate, l, v.metric)
-	if !ok {
-		return cell{parts: []string{"", ""}}
+	number, span, last := "", "", ""
+	if ok {
+		number, last = none, e.mark()+superscript(f.add(e.notes()...))
 	}
-	last := e.mark() + superscript(f.add(e.notes()...))
-	if !e.judged() {
-		return cell{parts: []string{none, last}, state: e.state}
+	if ok && e.judged() {
+		number, span = v.ratio(e.comp.LogRatio), v.ratioSpan(e.comp.Lo, e.comp.Hi)
 	}
-	return cell{parts: []string{two(math.Exp(e.comp.LogRatio)), last}, state: e.state}
+	if v.decimals < 3 {
+		return cell{parts: []string{number, last}, state: e.state}
+	}
+	return cell{parts: []string{number, span, last}, state: e.state}
 }

@@ -134,9 +134,9 @@ func (v *view) groupTable(words bool, f *footnotes) section {
 			last += superscript(f.add(g.Test.Notes...))
 			cells := plain("  "+clean(string(g.Group)), clientsText(g.Clients))
 			cells = append(cells, cell{
-				parts: []string{ratio(g.Test.LogRatio), ratioSpan(g.Test.Lo, g.Test.Hi), last}, state: stateOf(&g.Test),
+				parts: []string{v.ratio(g.Test.LogRatio), v.ratioSpan(g.Test.Lo, g.Test.Hi), last}, state: stateOf(&g.Test),
 			})
-			t.rows = append(t.rows, row{cells: append(cells, plain(three(g.Min), three(g.Max), three(g.Average), three(g.Median))...)})
+			t.rows = append(t.rows, row{cells: append(cells, plain(v.ratio(math.Log(g.Min)), v.ratio(math.Log(g.Max)), v.ratio(math.Log(g.Average)), v.ratio(math.Log(g.Median)))...)})
 		}
 	}
 	if len(t.rows) == 0 {

@@ -120,7 +120,7 @@ func TestBlocksLine(t *testing.T) {
 // step without a result not in the average and said.
 func TestDense(t *testing.T) {
 	s := called(map[string]float64{"p": 0.8, "r": 0.9, "g": 1.25, "w": 1.1})
-	got := text(t, s, Options{View: Dense})
+	got := text(t, s, Options{View: Dense, Decimals: 2})
 	for _, want := range []string{"a@2        0.80-1.07-1.10", "a@1#1      1.00-1.00-1.00", "1 of 2 write steps without a result, and not in the average", "Xeon"} { // 1.075 is below its half in binary
 		if !strings.Contains(got, want) {
 			t.Errorf("the dense view does not say %q:\n%s", want, got)
@@ -132,7 +132,7 @@ func TestDense(t *testing.T) {
 }
 
 func TestConcurrency(t *testing.T) {
-	got := text(t, first(), Options{View: Concurrency})
+	got := text(t, first(), Options{View: Concurrency, Decimals: 2})
 	for _, want := range []string{
 		"scan: QPS, op/s\nvariant              1 client  4 clients\nmariadb@10.5 (base)     22500      68207\n",
 		"scan: relative QPS to mariadb@10.5¹ ²\nvariant         1 client  4 clients\nmariadb@11.8    1.09 ▲▲   1.11 ▲▲\nmariadb@10.5#1  0.98 =    1.00 =\n",

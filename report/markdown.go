@@ -14,8 +14,15 @@ func Markdown(w io.Writer, s lab.Summary, o Options) error {
 	if err != nil {
 		return err
 	}
+	v := newView(s, o.Metric)
+	v.decimals = o.decimals()
+	return writeMarkdown(w, v.sections(o.View, true))
+}
+
+// writeMarkdown writes sections, of which the first begins with the title.
+func writeMarkdown(w io.Writer, sections []section) error {
 	p := &printer{w: w}
-	for i, sec := range newView(s, o.Metric).sections(o.View, true) {
+	for i, sec := range sections {
 		if sec.table == nil && len(sec.list) == 0 && len(sec.intro) == 0 {
 			continue
 		}
@@ -55,7 +62,7 @@ func (t table) markdown(p *printer) {
 	for _, r := range t.rows {
 		var cells []string
 		for _, c := range r.cells {
-			cells = append(cells, markdown(strings.TrimSpace(strings.Join(strings.Fields(strings.Join(c.parts, " ")), " "))))
+			cells = append(cells, markdown(joined(c.parts)))
 		}
 		if r.cells == nil {
 			cells = append([]string{"**" + markdown(r.heading) + "**"}, make([]string, len(t.head)-1)...)

@@ -109,6 +109,22 @@ func ratio(logRatio float64) string {
 	return strconv.FormatFloat(math.Exp(logRatio), 'f', 3, 64)
 }
 
+// ratio returns exp(logRatio) with the view's decimals.
+func (v *view) ratio(logRatio float64) string {
+	if !finite(logRatio) {
+		return none
+	}
+	return decimals(math.Exp(logRatio), v.decimals)
+}
+
+// ratioSpan returns the interval of a ratio with the view's decimals.
+func (v *view) ratioSpan(lo, hi float64) string {
+	if !finite(lo) || !finite(hi) {
+		return none
+	}
+	return "[" + v.ratio(lo) + ", " + v.ratio(hi) + "]"
+}
+
 // ratioSpan returns the interval of a ratio: [0.931, 0.973].
 func ratioSpan(lo, hi float64) string {
 	if !finite(lo) || !finite(hi) {

@@ -8,6 +8,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,6 +23,10 @@ type Options struct {
 	Width  int        // columns of the terminal, to which tables are wrapped; 0: no limit
 	Color  bool       // colour verdicts with ANSI escapes, in text only
 	View   string     // one of Views; empty: Full
+
+	// Decimals of ratios in text and Markdown: 3, which 0 means, or 2. With 2 they stand
+	// alone, without intervals, where a table is not about verdicts.
+	Decimals int
 }
 
 // The views of a report in text and Markdown.
@@ -31,11 +36,15 @@ const (
 
 	Dense       = "dense"       // sentences, and a row per candidate: averages of point, range and write steps
 	Concurrency = "concurrency" // sentences, and two tables per step: values and ratios by number of clients
+
+	Steps    = "steps"    // the least compressed: per step all metrics, absolute and relative
+	Groups   = "groups"   // a table per group of steps, and least, greatest, average and median of each
+	Response = "response" // normalised response time per step, by number of clients
 )
 
 // Formats lists the names that Write knows.
 func Formats() []string {
-	return []string{"text", "html", "csv", "json", "markdown", "benchfmt", "csv-groups"}
+	return []string{"text", "html", "csv", "json", "markdown", "benchfmt", "csv-groups", "openmetrics"}
 }
 
 // Write writes a summary in the format of that name. Options matter to text and Markdown.
@@ -55,12 +64,14 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 		return Markdown(w, s, o)
 	case "benchfmt":
 		return Benchfmt(w, s)
+	case "openmetrics":
+		return OpenMetrics(w, s)
 	}
 	return fmt.Errorf("report format %q is unknown%s", format, lab.Suggest(format, Formats()))
 }
 
 // Views lists the views of a report.
-func Views() []string { return []string{Full, Brief, Dense, Concurrency} }
+func Views() []string { return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response} }
 
 // resolve fills in the zero options and checks the others.
 func (o Options) resolve() (Options, error) {
@@ -77,11 +88,17 @@ func (o Options) resolve() (Options, error) {
 		}
 		return o, fmt.Errorf("metric %q is unknown%s", o.Metric, lab.Suggest(string(o.Metric), known))
 	}
+	if o.Decimals != 0 && o.Decimals != 2 && o.Decimals != 3 {
+		return o, fmt.Errorf("ratios have 2 or 3 decimals, not %d", o.Decimals)
+	}
 	if !slices.Contains(Views(), o.View) {
 		return o, fmt.Errorf("view %q is unknown%s", o.View, lab.Suggest(o.View, Views()))
 	}
 	return o, nil
 }
+
+// decimals returns how many decimals ratios have.
+func (o Options) decimals() int { return cmp.Or(o.Decimals, 3) }
 
 // printer writes until the first error, and keeps that.
 type printer struct {

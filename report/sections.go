@@ -82,6 +82,12 @@ func (v *view) results(show string, words bool, whole string, f *footnotes) []se
 		return []section{v.dense(whole, f)}
 	case Concurrency:
 		return append(v.concurrency(whole, f), section{intro: []string{v.caveat(), v.legend()}})
+	case Steps:
+		return append(v.sheet(v.decimals).stepSections(), section{intro: []string{v.caveat(), v.legend()}})
+	case Groups:
+		return append(v.sheet(v.decimals).groupSections(), v.groupTable(words, f), section{intro: []string{v.caveat(), v.legend()}})
+	case Response:
+		return v.sheet(v.decimals).responseSections()
 	}
 	var out []section
 	for _, c := range v.candidates {
@@ -141,7 +147,7 @@ func (v *view) verdictCell(e entry, words bool, f *footnotes) cell {
 		last += " " + v.verdictWord(e)
 	}
 	last += notes
-	return cell{parts: []string{ratio(e.comp.LogRatio), ratioSpan(e.comp.Lo, e.comp.Hi), last}, state: e.state}
+	return cell{parts: []string{v.ratio(e.comp.LogRatio), v.ratioSpan(e.comp.Lo, e.comp.Hi), last}, state: e.state}
 }
 
 // verdictWord is the state in words; of an inconclusive one, what it could have shown.
@@ -259,7 +265,7 @@ func (v *view) costCell(c lab.Cell, m lab.Metric) cell {
 	if c.Variant == v.Run.Base || e.state == notRun || e.state == broken {
 		return cell{parts: []string{text, ""}}
 	}
-	return cell{parts: []string{text, "(" + ratio(e.comp.LogRatio) + " " + e.mark() + ")"}, state: e.state}
+	return cell{parts: []string{text, "(" + v.ratio(e.comp.LogRatio) + " " + e.mark() + ")"}, state: e.state}
 }
 
 // seen returns what could have been seen, and the comparisons that are inconclusive.

@@ -177,6 +177,11 @@ func (l layout) cell(i int, label bool, c cell, color bool) string {
 	return strings.Join(out, " ") + strings.Repeat(" ", max(0, l.width[i]-used))
 }
 
+// joined returns the parts of a cell on one line, as Markdown and the page have them.
+func joined(parts []string) string {
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
 // paint colours text by state, for terminals.
 func paint(text string, s state) string {
 	code := ""

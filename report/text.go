@@ -15,10 +15,16 @@ func Text(w io.Writer, s lab.Summary, o Options) error {
 		return err
 	}
 	v := newView(s, o.Metric)
+	v.decimals = o.decimals()
 	sections := v.sections(o.View, true)
 	if o.Width > 0 && tooWide(sections, o.Width) {
 		sections = v.sections(o.View, false)
 	}
+	return writeText(w, sections, o)
+}
+
+// writeText writes sections for a terminal.
+func writeText(w io.Writer, sections []section, o Options) error {
 	p := &printer{w: w}
 	first := true
 	for _, sec := range sections {

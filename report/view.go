@@ -59,6 +59,7 @@ type view struct {
 	lab.Summary
 	plan       lab.Plan
 	metric     lab.Metric    // of the verdict tables
+	decimals   int           // of ratios
 	variants   []lab.Variant // base first
 	candidates []lab.Variant
 	clients    []int // ascending
@@ -98,7 +99,7 @@ type entry struct {
 // newView arranges a summary. It keeps pointers into s.
 func newView(s lab.Summary, m lab.Metric) *view {
 	v := &view{
-		Summary: s, plan: s.Run.Plan.WithDefaults(), metric: m,
+		Summary: s, plan: s.Run.Plan.WithDefaults(), metric: m, decimals: 3,
 		compared: map[pairing]*lab.Comparison{}, means: map[lab.Cell]*lab.CellMean{},
 		failed: map[lab.Cell][]lab.Failure{}, levels: map[lab.Level]bool{},
 	}

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	_ "embed" // schema.sql
+	_ "embed" // the schema
 	"fmt"
 )
 
@@ -13,9 +13,12 @@ const application = 0x626b736c
 //go:embed schema.sql
 var schema1 string
 
+//go:embed imports.sql
+var imports string
+
 // schemas returns what takes the database from version i to version i+1; the first step
 // makes an empty one. A step never changes once it has been released.
-func schemas() []string { return []string{schema1} }
+func schemas() []string { return []string{schema1, imports} }
 
 // migrate brings the database to version len(steps), in one transaction per step, so
 // that a process killed in between leaves a version that can be read.

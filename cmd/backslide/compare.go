@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,28 +19,51 @@ import (
 	"backslide/store"
 )
 
+// look is how results are shown.
+type look struct {
+	base, metric, view string
+	decimals           int
+}
+
+func (l *look) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.base, "base", "", "compare against `variant`: build, build/config or build/config/engine; of an import build or build.config")
+	cmd.Flags().StringVar(&l.metric, "metric", "", "`metric` of the tables; else qps")
+	cmd.Flags().StringVar(&l.view, "view", report.Full, "`view`: "+strings.Join(report.Views(), ", "))
+	cmd.Flags().IntVar(&l.decimals, "decimals", 3, "`number` of decimals of ratios: 3, or 2 and without intervals in tables that are not about verdicts")
+	if err := cmd.RegisterFlagCompletionFunc("view", cobra.FixedCompletions(report.Views(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // a flag of that name was defined above
+	}
+}
+
+// options returns what report needs to know, for standard output.
+func (l *look) options(e *env) report.Options {
+	width, _ := e.terminal()
+	return report.Options{Metric: lab.Metric(l.metric), View: l.view, Width: width, Color: e.color(), Decimals: l.decimals}
+}
+
 func newCompare(e *env) *cobra.Command {
-	var metric, view string
+	var l look
 	cmd := &cobra.Command{
-		Use:   "compare [RUN]",
+		Use:   "compare [RUN|IMPORT…]",
 		Short: "Say what regressed, improved, stayed equal, or cannot be told",
 		Long: "compare prints the verdicts of a run: the newest, or the one whose number, name or\n" +
-			"experiment file is given. It exits with 0 when nothing regressed, 1 when something\ndid, 2 when it could not find out.",
-		Args: cobra.MaximumNArgs(1),
+			"experiment file is given. It exits with 0 when nothing regressed, 1 when something\ndid, 2 when it could not find out.\n" +
+			"Of imports (i1, i2, or their names; several together are replicates) it prints point\nestimates: they have no verdicts, and it exits with 0.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := e.summary(cmd.Context(), args)
-			if err != nil {
+			s, est, err := e.subject(cmd.Context(), args, l.base)
+			switch {
+			case err != nil:
 				return err
+			case est != nil:
+				return report.Estimates(e.stdout, "text", *est, l.options(e))
 			}
-			width, _ := e.terminal()
-			if err := report.Text(e.stdout, s, report.Options{Metric: lab.Metric(metric), View: view, Width: width, Color: e.color()}); err != nil {
+			if err := report.Text(e.stdout, s, l.options(e)); err != nil {
 				return err
 			}
 			return outcomeOf(s)
 		},
 	}
-	cmd.Flags().StringVar(&metric, "metric", string(lab.QPS), "`metric` of the table")
-	cmd.Flags().StringVar(&view, "view", report.Full, "`view`: "+strings.Join(report.Views(), ", "))
+	l.flags(cmd)
 	return cmd
 }
 
@@ -61,26 +86,96 @@ func outcomeOf(s lab.Summary) error {
 	return nil
 }
 
-// summary judges the run that args name, from the lab.
-func (e *env) summary(ctx context.Context, args []string) (lab.Summary, error) {
+// subject returns what args name: a run, judged, or imports, arranged. Without any it is
+// what is newest in the lab.
+func (e *env) subject(ctx context.Context, args []string, base string) (lab.Summary, *lab.Estimates, error) {
 	st, err := e.existingLab()
 	if err != nil {
-		return lab.Summary{}, err
+		return lab.Summary{}, nil, err
 	}
 	defer st.Close()
 	runs, err := st.Runs(ctx)
 	if err != nil {
-		return lab.Summary{}, err
+		return lab.Summary{}, nil, err
 	}
-	name := ""
-	if len(args) > 0 {
-		name = args[0]
-	}
-	r, err := runArg(runs, name)
+	imports, err := st.Imports(ctx)
 	if err != nil {
-		return lab.Summary{}, err
+		return lab.Summary{}, nil, err
 	}
-	return e.judge(ctx, st, r)
+	named, err := importArgs(runs, imports, args)
+	if err != nil {
+		return lab.Summary{}, nil, err
+	}
+	if len(named) > 0 {
+		for i := range named {
+			if named[i], err = st.Import(ctx, named[i].ID); err != nil {
+				return lab.Summary{}, nil, err
+			}
+		}
+		est, err := estimates(named, base)
+		return lab.Summary{}, &est, err
+	}
+	r, err := runArg(runs, strings.Join(args, " "))
+	if err != nil {
+		return lab.Summary{}, nil, err
+	}
+	if base != "" {
+		if r, err = rebased(r, base); err != nil {
+			return lab.Summary{}, nil, err
+		}
+	}
+	s, err := e.judge(ctx, st, r)
+	return s, nil, err
+}
+
+// importArgs returns the imports that args name: i1, or a name that no run has. Without
+// args it is the newest, unless a run is newer. Several args have to be imports, all.
+func importArgs(runs []lab.Run, imports []lab.Import, args []string) ([]lab.Import, error) {
+	if len(args) == 0 {
+		if len(imports) > 0 && (len(runs) == 0 || imports[0].At.After(runs[0].Started)) {
+			return imports[:1], nil
+		}
+		return nil, nil
+	}
+	var out []lab.Import
+	for _, arg := range args {
+		i := slices.IndexFunc(imports, func(im lab.Import) bool { return fmt.Sprintf("i%d", im.ID) == arg })
+		if i < 0 && !slices.ContainsFunc(runs, func(r lab.Run) bool { return r.Name == arg }) {
+			i = slices.IndexFunc(imports, func(im lab.Import) bool { return im.Name == arg })
+		}
+		if i >= 0 {
+			out = append(out, imports[i])
+		}
+	}
+	if len(out) == len(args) || len(args) == 1 {
+		return out, nil
+	}
+	var known []string
+	for _, im := range imports {
+		known = append(known, fmt.Sprintf("i%d", im.ID), im.Name)
+	}
+	return nil, fmt.Errorf("only imports can be taken together, and not all of %s are one; name one run, or imports of %s", strings.Join(args, ", "), strings.Join(known, ", "))
+}
+
+// rebased returns a run whose base is another of its variants. What it decided while it
+// ran was about its own base, so its blocks may be few for another.
+func rebased(r lab.Run, name string) (lab.Run, error) {
+	if r.Plan.Confirms != 0 {
+		return r, fmt.Errorf("run %d confirms what another found, so its base stays", r.ID)
+	}
+	e := r.Experiment
+	e.Base = name
+	e, err := e.Resolve()
+	if err != nil {
+		return r, fmt.Errorf("run %d: %w", r.ID, err)
+	}
+	i := slices.IndexFunc(r.Variants, func(v lab.Variant) bool { return v.String() == e.Base })
+	if i < 0 {
+		return r, fmt.Errorf("run %d: base %s was not run", r.ID, e.Base)
+	}
+	r.Experiment, r.Base = e, r.Variants[i]
+	r.Variants = append([]lab.Variant{r.Base}, slices.Delete(slices.Clone(r.Variants), i, i+1)...)
+	return r, nil
 }
 
 // judge returns everything that reports show of a run.
@@ -114,32 +209,34 @@ func (e *env) verdicts(ctx context.Context, st *store.Store, r lab.Run, slices [
 }
 
 func newReport(e *env) *cobra.Command {
-	var format, out, metric, view string
+	var l look
+	var format, out string
 	cmd := &cobra.Command{
-		Use:   "report [RUN]",
-		Short: "Write a run's results as HTML, text, CSV, JSON, Markdown or benchfmt",
-		Args:  cobra.MaximumNArgs(1),
+		Use:   "report [RUN|IMPORT…]",
+		Short: "Write results as HTML, text, CSV, JSON, Markdown, benchfmt or OpenMetrics",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := e.summary(cmd.Context(), args)
+			s, est, err := e.subject(cmd.Context(), args, l.base)
 			if err != nil {
 				return err
 			}
 			if format == "" {
 				format = formatOf(out)
 			}
-			o := report.Options{Metric: lab.Metric(metric), View: view}
-			if out == "" || out == "-" {
-				o.Width, _ = e.terminal()
-				o.Color = e.color()
-				return report.Write(e.stdout, format, s, o)
+			o := l.options(e)
+			write := func(w io.Writer) error { return report.Write(w, format, s, o) }
+			if est != nil {
+				write = func(w io.Writer) error { return report.Estimates(w, format, *est, o) }
 			}
-			return writeFile(out, func(f *os.File) error { return report.Write(f, format, s, o) })
+			if out == "" || out == "-" {
+				return write(e.stdout)
+			}
+			o.Width, o.Color = 0, false
+			return writeFile(out, func(f *os.File) error { return write(f) })
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; its ending gives the format")
-	cmd.Flags().StringVar(&format, "format", "", "`format`: text, html, csv, json, markdown, benchfmt")
-	cmd.Flags().StringVar(&metric, "metric", string(lab.QPS), "`metric` of the text's table")
-	cmd.Flags().StringVar(&view, "view", report.Full, "`view` of text and Markdown: "+strings.Join(report.Views(), ", "))
+	cmd.Flags().StringVar(&format, "format", "", "`format`: "+strings.Join(report.Formats(), ", "))
+	l.flags(cmd)
 	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // a flag of that name was defined above
 	}
@@ -159,6 +256,8 @@ func formatOf(name string) string {
 		return "markdown"
 	case ".bench":
 		return "benchfmt"
+	case ".prom":
+		return "openmetrics"
 	}
 	return "text"
 }
