@@ -1,6 +1,9 @@
 package lab
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Variant names a build, a config and an engine of an experiment. It is a map key.
 type Variant struct {
@@ -26,6 +29,22 @@ type Step struct {
 }
 
 func (s Step) String() string { return s.Workload + "/" + s.Name }
+
+// rateMark stands between a step's name and the rate that it is run at.
+const rateMark = "@"
+
+// AtShare returns s as it is run at a set rate: a share of the speed that the base reaches
+// with it. It is a step of its own, point-query@70%.
+func (s Step) AtShare(share float64) Step {
+	s.Name += fmt.Sprintf("%s%.3g%%", rateMark, 100*share)
+	return s
+}
+
+// Closed returns the step of a workload that s runs: itself without what AtShare added.
+func (s Step) Closed() Step {
+	s.Name, _, _ = strings.Cut(s.Name, rateMark)
+	return s
+}
 
 // Cell is what is measured: a variant, a step, a number of clients. It is a map key.
 type Cell struct {
@@ -57,6 +76,10 @@ const (
 	Range     Group = "range"
 	Aggregate Group = "aggregate"
 	Write     Group = "write"
+
+	// Paced holds the steps that Plan.Latency adds. They are none of Groups: what is asked
+	// of them is latency, and the throughput of a set rate says nothing.
+	Paced Group = "at a set rate"
 )
 
 // Groups lists all groups in the order of reports.

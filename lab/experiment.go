@@ -78,6 +78,7 @@ type planFile struct {
 	Stop      string  `toml:"stop"`
 	AA        bool    `toml:"aa"`
 	Memory    string  `toml:"memory"`
+	Latency   string  `toml:"latency"`
 }
 
 // ParseExperiment reads an experiment file's text. readFile is called for configuration
@@ -350,6 +351,13 @@ func (p planFile) plan() (Plan, error) {
 			return out, fmt.Errorf("plan: %s = %q is not a time such as 90s or 10m", d.name, d.text)
 		}
 		*d.to = v
+	}
+	if p.Latency != "" {
+		v, err := ParseShare(p.Latency)
+		if err != nil {
+			return out, fmt.Errorf("plan: latency = %q is not a share such as 70%%", p.Latency)
+		}
+		out.Latency = v
 	}
 	if p.Margin != "" {
 		v, err := ParseShare(p.Margin)

@@ -12,6 +12,12 @@ const (
 	Switches  Metric = "context-switches"
 	WriteIO   Metric = "write-bytes"
 	ReadIO    Metric = "read-bytes"
+
+	// Quantiles of the time from when an operation of an open loop was due to its end. A
+	// closed loop has none that could be compared: it stops asking while a server stalls.
+	P50 Metric = "p50"
+	P95 Metric = "p95"
+	P99 Metric = "p99"
 )
 
 // Unit returns the unit in which values of m are stored and printed, in the notation of
@@ -22,7 +28,7 @@ func (m Metric) Unit() string {
 		return "op/sec"
 	case ServerCPU, ClientCPU:
 		return "cpu-sec/op"
-	case Runq:
+	case Runq, P50, P95, P99:
 		return "sec/op"
 	case Switches:
 		return "switches/op"
@@ -37,7 +43,20 @@ func (m Metric) HigherIsBetter() bool { return m == QPS }
 
 // Metrics lists the metrics in the order of reports; the first decides the verdict.
 func Metrics() []Metric {
-	return []Metric{QPS, ServerCPU, ClientCPU, Runq, Switches, WriteIO, ReadIO}
+	return []Metric{QPS, ServerCPU, ClientCPU, Runq, Switches, WriteIO, ReadIO, P50, P95, P99}
+}
+
+// Latency reports whether m is a quantile of the latency: of a slice as a whole, and not
+// an amount that operations add up to.
+func (m Metric) Latency() bool { return m == P50 || m == P95 || m == P99 }
+
+// beyond is how many of a slice's operations have to lie beyond a quantile at least.
+const beyond = 1
+
+// quantile returns a quantile of an open loop's latency. It is not known of a closed loop,
+// nor where there are too few operations to tell it from the longest of all.
+func (s Slice) quantile(share, v float64) (float64, bool) {
+	return v, s.Offered > 0 && v > 0 && float64(s.Ops)*(1-share) >= beyond
 }
 
 // Value returns metric m of the slice, and false where the slice cannot say: it failed,
@@ -51,6 +70,12 @@ func (s Slice) Value(m Metric) (float64, bool) {
 	switch m {
 	case QPS:
 		return ops / s.Wall, true
+	case P50:
+		return s.quantile(0.5, s.P50)
+	case P95:
+		return s.quantile(0.95, s.P95)
+	case P99:
+		return s.quantile(0.99, s.P99)
 	case ServerCPU:
 		v = s.Usage.ServerUser + s.Usage.ServerSystem
 		if s.Usage.ServerUser < 0 {

@@ -135,13 +135,21 @@ type PairNoise struct {
 	Best     float64 `json:"best_sec"`         // measured per side and block at which machine time is used best; negative: not known
 	Slices   int     `json:"slices,omitempty"` // per side and block that Best comes to; 0: not known
 
-	Steal       float64 `json:"steal"`        // share of all CPU time; negative where the host does not tell, as the next two
-	HostBusy    float64 `json:"host_busy"`    // share of all CPU time, used by others than server and client
-	Runq        float64 `json:"runq"`         // seconds that server threads waited for a CPU, per second
-	MajorFaults float64 `json:"major_faults"` // of the servers, per second
-	ClientBusy  float64 `json:"client_busy"`  // of the CPUs that the client may use and has threads for; negative: not known
-	ServerBusy  float64 `json:"server_busy"`  // likewise
-	Dropped     int     `json:"dropped"`      // mirrored groups left out by outside rules
+	Steal       float64 `json:"steal"`            // share of all CPU time; negative where the host does not tell, as the next two
+	HostBusy    float64 `json:"host_busy"`        // share of all CPU time, used by others than server and client
+	Runq        float64 `json:"runq"`             // seconds that server threads waited for a CPU, per second
+	MajorFaults float64 `json:"major_faults"`     // of the servers, per second
+	ClientBusy  float64 `json:"client_busy"`      // of the CPUs that the client may use and has threads for; negative: not known
+	ServerBusy  float64 `json:"server_busy"`      // likewise
+	StallCPU    float64 `json:"stall_cpu"`        // share of the time in which some task of the host waited for a CPU; negative: not known, as all down to Dirty
+	StallMemory float64 `json:"stall_memory"`     // likewise, for memory
+	StallIO     float64 `json:"stall_io"`         // likewise, for storage
+	Frequency   float64 `json:"frequency_hz"`     // of the CPUs, mean
+	FasterClock float64 `json:"faster_clock"`     // ln of the CPUs' frequency in the candidate's slices over that in the base's; 0: not known
+	Throttled   int64   `json:"throttled"`        // times that a CPU was slowed down for its heat
+	BaseDirty   float64 `json:"base_dirty_bytes"` // of the file cache not yet on storage at the end of the base's slices, mean
+	Dirty       float64 `json:"dirty_bytes"`      // likewise, of the candidate's
+	Dropped     int     `json:"dropped"`          // mirrored groups left out by outside rules
 
 	Notes  []string `json:"notes,omitempty"` // what is not stationary
 	Advice string   `json:"advice,omitempty"`

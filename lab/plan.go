@@ -44,6 +44,9 @@ type Plan struct {
 	Discard   time.Duration `json:"discard_ns"`   // start of a read slice that is not measured
 	Warm      time.Duration `json:"warm_ns"`      // unmeasured work per read cell after a restart
 	Slices    int           `json:"slices"`       // per variant, level and block; even, so that groups mirror
+	FitSlices bool          `json:"fit_slices"`   // Slices is where to start: a pilot of the noise decides for each level
+	FitLength bool          `json:"fit_length"`   // likewise Slice
+	Latency   float64       `json:"latency"`      // share of the base's speed at which read steps are run again, as an open loop; 0: not
 	Placement Placement     `json:"placement"`    // CPUs of servers and clients
 	Freeze    string        `json:"freeze"`       // auto, cgroup, stop, off: how idle servers are kept still
 	GroupSize int           `json:"group_size"`   // variants per mirrored group, base included
@@ -78,7 +81,7 @@ func (p Plan) WithDefaults() Plan {
 		p.Stop = UntilRed
 	}
 	if p.Slice == 0 {
-		p.Slice = 200 * time.Millisecond
+		p.Slice, p.FitLength = 200*time.Millisecond, true
 	}
 	if p.Discard == 0 {
 		p.Discard = 10 * time.Millisecond
@@ -87,7 +90,7 @@ func (p Plan) WithDefaults() Plan {
 		p.Warm = 300 * time.Millisecond
 	}
 	if p.Slices == 0 {
-		p.Slices = 8
+		p.Slices, p.FitSlices = 8, true
 	}
 	if p.Placement == "" {
 		p.Placement = Unpinned
@@ -120,6 +123,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("plan: a time is negative")
 	case p.Slices < 2 || p.Slices%2 != 0:
 		return fmt.Errorf("plan: slices = %d is not even, so groups cannot mirror", p.Slices)
+	case p.Latency < 0 || p.Latency >= 1:
+		return fmt.Errorf("plan: latency = %g is outside 0 to 100%%, the share of the base's speed that is asked for", p.Latency)
 	case p.GroupSize < 2:
 		return fmt.Errorf("plan: group_size = %d is under 2", p.GroupSize)
 	}

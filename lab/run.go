@@ -14,20 +14,32 @@ type Run struct {
 	Variants   []Variant        `json:"variants"` // base first
 	Levels     []LevelPlan      `json:"levels"`   // in the order of the workloads' files
 	Host       Host             `json:"host"`
-	Sides      map[string]*Side `json:"sides"`   // by Variant.String()
-	Freezer    string           `json:"freezer"` // how idle servers were kept still
+	Sides      map[string]*Side `json:"sides"`            // by Variant.String()
+	Freezer    string           `json:"freezer"`          // how idle servers were kept still
+	Raised     []Raise          `json:"raised,omitempty"` // in order; the last is in Plan
+}
+
+// Raise is a decision to go on with a run beyond its plan, which only rule EValues allows.
+type Raise struct {
+	At     time.Time     `json:"at"`
+	Blocks int           `json:"blocks"`    // at most, from then on
+	Budget time.Duration `json:"budget_ns"` // wall time for all blocks from then on; 0: no limit
 }
 
 // LevelPlan is a level with what the run fixed about it before its first block.
 type LevelPlan struct {
 	Level  Level         `json:"level"`
 	Group  Group         `json:"group"`
-	Read   bool          `json:"read"`     // leaves the data as they were
-	Warm   bool          `json:"warm"`     // run once per block for its effect, never measured
-	Ops    int64         `json:"ops"`      // per slice over all clients; 0: slices end by time
-	Slice  time.Duration `json:"slice_ns"` // measured length of a slice that ends by time; expected length of another
-	Slices int           `json:"slices"`   // per variant and block, even
-	Spin   time.Duration `json:"spin_ns"`  // busy time added to each operation of the side that Plan.Inject slows down
+	Read   bool          `json:"read"`            // leaves the data as they were
+	Warm   bool          `json:"warm"`            // run once per block for its effect, never measured
+	Ops    int64         `json:"ops"`             // per slice over all clients; 0: slices end by time
+	Slice  time.Duration `json:"slice_ns"`        // measured length of a slice that ends by time; expected length of another
+	Slices int           `json:"slices"`          // per variant and block, even
+	Open   bool          `json:"open,omitempty"`  // slices are an open loop: operations are due at a set rate
+	Rate   float64       `json:"rate,omitempty"`  // operations per second over all clients that an Open level asks for; 0: the step's own
+	Noise  float64       `json:"noise,omitempty"` // standard deviation of a mirrored group's difference in the pilot, as a log-ratio; 0: not known
+	Why    string        `json:"why,omitempty"`   // so long and so many slices; empty: the plan said so
+	Spin   time.Duration `json:"spin_ns"`         // busy time added to each operation of the side that Plan.Inject slows down
 }
 
 // Timed reports whether the level's slices end by time, not after Ops operations.

@@ -30,12 +30,16 @@ type Slice struct {
 	Offered  float64   // operations per second that an open loop asked for; 0: a closed loop
 	Behind   int64     // operations of an open loop that were due in Wall and had not ended
 	Latency  float64   // mean seconds of those operations, as the client saw them; 0: not known
-	Rows     int64     // rows that those operations returned
-	Retries  int64     // operations that were tried again after a retryable error
+	P50      float64   // seconds: half of those operations were over in this time; 0: not known, as the next two
+	P95      float64
+	P99      float64
+	Rows     int64 // rows that those operations returned
+	Retries  int64 // operations that were tried again after a retryable error
 	Errors   []ErrorCount
 	Hist     []byte // latency histogram, encoded by load.Histogram
 	Usage    Usage
-	Err      string // why this slice has no result; empty for a good slice
+	Warnings []string // doubts of the client about this slice
+	Err      string   // why this slice has no result; empty for a good slice
 }
 
 // ErrorCount is how often a server answered with an error code.
@@ -64,4 +68,10 @@ type Usage struct {
 	Steal        float64 // seconds that the hypervisor took from all CPUs
 	HostBusy     float64 // seconds of CPU used by processes other than server and client
 	RSS          int64   // bytes resident, server, at the end
+	StallCPU     float64 // seconds in which some task of the host waited for a CPU
+	StallMemory  float64 // likewise, for memory
+	StallIO      float64 // likewise, for storage
+	Dirty        int64   // bytes of the host's file cache that were not yet on storage, at the end
+	Frequency    float64 // Hz, mean of the CPUs, at the end
+	Throttled    int64   // times that a CPU was slowed down for its heat
 }

@@ -20,6 +20,8 @@ import (
 // snapshots are their own. The zero Prober is ready.
 type Prober struct {
 	root string // of the proc file system; empty: /proc
+	sys  string // root of sysfs; empty: /sys
+	cpus *cpuFiles
 	buf  []byte
 	dir  []byte
 	tids []string
@@ -33,6 +35,7 @@ type Snapshot struct {
 	client  process
 	threads []thread // of the server, ascending by tid
 	host    hostTicks
+	strain  strain
 }
 
 // process holds a process's counters since its start; −1 is unreadable.
@@ -62,6 +65,7 @@ func (p *Prober) Take(server, client int) (Snapshot, error) {
 	if b, err := p.read(unix.AT_FDCWD, p.path("stat")); err == nil {
 		s.host = parseHost(b)
 	}
+	s.strain = p.strain()
 	return s, nil
 }
 

@@ -36,6 +36,7 @@ const (
 // conns are the server's threads that serve clients; nil: not known.
 func Between(a, b Snapshot, conns []int) lab.Usage {
 	u := unread()
+	strainBetween(&u, a.strain, b.strain)
 	u.Steal = seconds(diff(a.host.steal, b.host.steal), userHZ)
 	u.ClientUser, u.ClientSystem = cpu(a.client, b.client)
 	u.ServerUser, u.ServerSystem = cpu(a.server, b.server)
@@ -67,6 +68,7 @@ func unread() lab.Usage {
 	return lab.Usage{
 		ServerUser: -1, ServerSystem: -1, ServerRunq: -1, ConnCPU: -1, ConnRunq: -1, ClientUser: -1, ClientSystem: -1, CtxVoluntary: -1, CtxForced: -1,
 		ReadBytes: -1, WriteBytes: -1, ReadCalls: -1, WriteCalls: -1, MajorFaults: -1, Steal: -1, HostBusy: -1, RSS: -1,
+		StallCPU: -1, StallMemory: -1, StallIO: -1, Dirty: -1, Frequency: -1, Throttled: -1,
 	}
 }
 

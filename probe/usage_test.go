@@ -18,6 +18,7 @@ func before() Snapshot {
 		client:  process{pid: 11, cpu: 1e9, stat: stat{user: 90, system: 10, start: 78}},
 		threads: []thread{{10, 1e9, 5e8, 100, 10}, {12, 2e9, 1e8, 200, 20}, {14, 2e9, 1e8, 300, 30}},
 		host:    hostTicks{busy: 1000, steal: 50, total: 9000},
+		strain:  strain{cpu: 7e6, memory: 5e6, io: 3e6, dirty: 4096, frequency: 3e9, throttled: 4},
 	}
 }
 
@@ -34,6 +35,7 @@ func after() Snapshot {
 	s.client.stat.user += 2 // too few ticks to split by: 92:10 since the start decides
 	s.threads = []thread{{10, 1.1e9, 6e8, 150, 11}, {13, 5e7, 1e7, 7, 3}, {14, 1e7, 2e7, 9, 1}}
 	s.host = hostTicks{busy: 1025, steal: 53, total: 9040}
+	s.strain = strain{cpu: 7.1e6, memory: 5.01e6, io: 3.002e6, dirty: 8192, frequency: 2.5e9, throttled: 6}
 	return s
 }
 
@@ -46,6 +48,7 @@ func TestBetween(t *testing.T) {
 		CtxVoluntary: 50 + 7 + 9, CtxForced: 1 + 3 + 1,
 		ReadBytes: 4096, WriteBytes: 8192, ReadCalls: 5, WriteCalls: 6, MajorFaults: 2,
 		Steal: 0.03, HostBusy: 0.25 - 0.16 - 0.02, RSS: 2000,
+		StallCPU: 0.1, StallMemory: 0.01, StallIO: 0.002, Dirty: 8192, Frequency: 2.5e9, Throttled: 2,
 	}
 	if d := cmp.Diff(want, Between(before(), after(), []int{10}), cmpopts.EquateApprox(0, 1e-12)); d != "" {
 		t.Errorf("Between (-want +got):\n%s", d)
@@ -84,6 +87,7 @@ func TestBetweenUnreadable(t *testing.T) {
 				steal, user, system := u.Steal, u.ClientUser, u.ClientSystem
 				*u = unread()
 				u.Steal, u.ClientUser, u.ClientSystem = steal, user, system
+				strainBetween(u, before().strain, after().strain) // of the host, whoever the server is
 			},
 		},
 		"another client": {

@@ -379,7 +379,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	spec := Spec{Seq: sl.Set*lp.Slices + sl.Seq, Timeout: 20*lp.Slice + slack}
 	if lp.Timed() {
 		// Every set runs the same operations, so that all candidates do.
-		spec.Seq, spec.Discard, spec.Duration = sl.Seq, discard, lp.Slice
+		spec.Seq, spec.Discard, spec.Duration, spec.Rate = sl.Seq, discard, lp.Slice, lp.Rate
 	} else {
 		spec.Ops = lp.Ops
 	}
@@ -398,6 +398,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
 	sl.Offered, sl.Behind, sl.Latency = out.Offered, out.Behind, out.Latency
+	sl.P50, sl.P95, sl.P99, sl.Warnings = out.P50, out.P95, out.P99, out.Warnings
 	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
 	if out.Ops == 0 {
 		return errors.New("no operation ended in the slice")

@@ -88,6 +88,7 @@ type Spec struct {
 	Duration time.Duration
 	Ops      int64         // fixed work over all clients
 	Timeout  time.Duration // then the slice has failed
+	Rate     float64       // operations per second over all clients, of an open loop; 0: the step's own, if it has one
 }
 
 // Outcome is what a client says of a slice's measured part.
@@ -98,11 +99,15 @@ type Outcome struct {
 	Offered    float64 // operations per second that an open loop asked for; 0: a closed loop
 	Behind     int64   // of those, due and not ended
 	Latency    float64 // mean seconds of an operation
+	P50        float64 // seconds, as the next two
+	P95        float64
+	P99        float64
 	Rows       int64
 	Retries    int64
 	Errors     []lab.ErrorCount
 	Hist       []byte
-	ClientUser float64 // CPU seconds of the client process
+	Warnings   []string // doubts about this slice
+	ClientUser float64  // CPU seconds of the client process
 	ClientSys  float64
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -62,13 +63,21 @@ func (g *gatherer) Step(_ *sqlite.FunctionContext, row []driver.Value) error {
 	sl.Position, sl.Restart = int(r.int()), int(r.int())
 	sl.Start = r.time()
 	sl.Age, sl.Wall, sl.Ops, sl.Offered = r.float(), r.float(), r.int(), r.float()
-	sl.Behind, sl.Latency, sl.Rows, sl.Retries = r.int(), r.float(), r.int(), r.int()
+	sl.Behind, sl.Latency, sl.P50, sl.P95, sl.P99 = r.int(), r.float(), r.float(), r.float(), r.float()
+	sl.Rows, sl.Retries = r.int(), r.int()
 	u := &sl.Usage
 	u.ServerUser, u.ServerSystem, u.ServerRunq, u.ConnCPU, u.ConnRunq = r.float(), r.float(), r.float(), r.float(), r.float()
 	u.ClientUser, u.ClientSystem = r.float(), r.float()
 	u.CtxVoluntary, u.CtxForced = r.int(), r.int()
 	u.ReadBytes, u.WriteBytes, u.ReadCalls, u.WriteCalls = r.int(), r.int(), r.int(), r.int()
 	u.MajorFaults, u.Steal, u.HostBusy, u.RSS = r.int(), r.float(), r.float(), r.int()
+	u.StallCPU, u.StallMemory, u.StallIO = r.float(), r.float(), r.float()
+	u.Dirty, u.Frequency, u.Throttled = r.int(), r.float(), r.int()
+	if warnings := r.text(); warnings != "" {
+		if err := json.Unmarshal([]byte(warnings), &sl.Warnings); err != nil {
+			return fmt.Errorf("slice %d: its warnings: %w", id, err)
+		}
+	}
 	sl.Err = r.text()
 	if r.at != len(row) {
 		return fmt.Errorf("slice %d has %d columns, %d were read", id, len(row), r.at)

@@ -37,9 +37,10 @@ func (s *Store) NewRun(ctx context.Context, r lab.Run) (int64, error) {
 			}
 		}
 		for i, l := range r.Levels {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO level (run_id, position, workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, spin_nsec)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				id, i, l.Level.Step.Workload, l.Level.Step.Name, l.Level.Clients, l.Group, l.Read, l.Warm, l.Ops, l.Slice, l.Slices, l.Spin); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO level (run_id, position, workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, is_open, rate_per_sec, pilot_sd, why, spin_nsec)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				id, i, l.Level.Step.Workload, l.Level.Step.Name, l.Level.Clients, l.Group, l.Read, l.Warm, l.Ops, l.Slice, l.Slices, l.Open, l.Rate,
+				sql.Null[float64]{V: l.Noise, Valid: l.Noise > 0}, l.Why, l.Spin); err != nil {
 				return fmt.Errorf("level %s: %w", l.Level, err)
 			}
 		}
@@ -150,6 +151,9 @@ func readRun(ctx context.Context, tx *sql.Tx, id int64) (lab.Run, error) {
 	if r.Ended, err = parseInstant(ended.String); err != nil {
 		return r, err
 	}
+	if err := readRaised(ctx, tx, &r); err != nil {
+		return r, err
+	}
 	if r.Levels, err = readLevels(ctx, tx, id); err != nil {
 		return r, err
 	}
@@ -157,12 +161,12 @@ func readRun(ctx context.Context, tx *sql.Tx, id int64) (lab.Run, error) {
 }
 
 func readLevels(ctx context.Context, tx *sql.Tx, run int64) ([]lab.LevelPlan, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, spin_nsec FROM level WHERE run_id = ? ORDER BY position`, run)
+	rows, err := tx.QueryContext(ctx, `SELECT workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, is_open, rate_per_sec, coalesce(pilot_sd, 0.0), why, spin_nsec FROM level WHERE run_id = ? ORDER BY position`, run)
 	if err != nil {
 		return nil, err
 	}
 	return collect(rows, func(l *lab.LevelPlan) []any {
-		return []any{&l.Level.Step.Workload, &l.Level.Step.Name, &l.Level.Clients, &l.Group, &l.Read, &l.Warm, &l.Ops, &l.Slice, &l.Slices, &l.Spin}
+		return []any{&l.Level.Step.Workload, &l.Level.Step.Name, &l.Level.Clients, &l.Group, &l.Read, &l.Warm, &l.Ops, &l.Slice, &l.Slices, &l.Open, &l.Rate, &l.Noise, &l.Why, &l.Spin}
 	})
 }
 
@@ -173,7 +177,11 @@ func (s *Store) EndRun(ctx context.Context, id int64, at time.Time) error {
 		return s.trouble(doing, errors.New("the time is zero"))
 	}
 	return s.inWrite(ctx, doing, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ? AND ended IS NULL`, instant(at), id)
+		n, err := endRaised(ctx, tx, id, at)
+		if err != nil || n > 0 {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ? AND ended IS NULL AND NOT EXISTS (SELECT 1 FROM raised WHERE run_id = run.id)`, instant(at), id)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,17 @@ CREATE TABLE run (
     host_json    TEXT    NOT NULL CHECK (json_valid(host_json))
 ) STRICT;
 
+-- A decision to go on with a run beyond its plan. The last row of a run holds.
+CREATE TABLE raised (
+    id          INTEGER PRIMARY KEY,
+    run_id      INTEGER NOT NULL REFERENCES run,
+    at          TEXT    NOT NULL,                  -- UTC, as run.started
+    blocks_max  INTEGER NOT NULL,
+    budget_nsec INTEGER NOT NULL,                  -- 0: no limit
+    ended       TEXT                               -- NULL while the run can be resumed
+) STRICT;
+CREATE INDEX raised_run ON raised (run_id);
+
 -- An installed server tree, once per lab however many runs used it.
 CREATE TABLE build (
     id            INTEGER PRIMARY KEY,
@@ -88,6 +99,10 @@ CREATE TABLE level (
     slice_ops  INTEGER NOT NULL,                   -- operations per slice over all clients; 0: slices end by time
     slice_nsec INTEGER NOT NULL,                   -- length of a read slice, expected length of another
     slices     INTEGER NOT NULL,                   -- per variant and block
+    is_open    INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- 1: operations are due at a set rate
+    rate_per_sec REAL  NOT NULL,                   -- that was asked for over all clients; 0: the step's own, or a closed loop
+    pilot_sd   REAL,                               -- of a mirrored group's difference in the pilot, as a log-ratio; NULL: not known
+    why        TEXT    NOT NULL,                   -- so long and so many slices; '': the plan said so
     spin_nsec  INTEGER NOT NULL,                   -- added to each operation of one side by a self-test; 0 otherwise
     UNIQUE (run_id, workload, step, clients),
     UNIQUE (run_id, position)
@@ -114,6 +129,9 @@ CREATE TABLE slice (
     offered_per_sec   REAL    NOT NULL,            -- operations that an open loop asked for; 0: closed loop
     behind            INTEGER NOT NULL,            -- of those, due and not ended
     latency_sec       REAL    NOT NULL,            -- mean per operation, as the client saw it; 0: not known
+    p50_sec           REAL    NOT NULL,            -- quantiles of the latency; 0: not known
+    p95_sec           REAL    NOT NULL,
+    p99_sec           REAL    NOT NULL,
     rows              INTEGER NOT NULL,
     retries           INTEGER NOT NULL,
     server_user_sec   REAL,
@@ -133,6 +151,13 @@ CREATE TABLE slice (
     steal_sec         REAL,                        -- taken from all CPUs by the hypervisor
     host_busy_sec     REAL,                        -- CPU of neither server nor client
     rss_bytes         INTEGER,                     -- of the server, at the end
+    stall_cpu_sec     REAL,                        -- in which some task of the host waited for a CPU
+    stall_memory_sec  REAL,                        -- likewise, for memory
+    stall_io_sec      REAL,                        -- likewise, for storage
+    dirty_bytes       INTEGER,                     -- of the host's file cache, not yet on storage, at the end
+    frequency_hz      REAL,                        -- of the CPUs, mean, at the end
+    throttled         INTEGER,                     -- times that a CPU was slowed down for its heat
+    warnings_json     TEXT CHECK (warnings_json IS NULL OR json_valid(warnings_json)), -- doubts of the client about this slice
     err               TEXT,                        -- why the slice has no result; NULL: it has one
     UNIQUE (variant_id, level_id, block, set_no, seq, kind)
 ) STRICT;
@@ -200,6 +225,12 @@ CREATE TRIGGER run_fixed BEFORE UPDATE OF id, name, started, seed, blocks_max, a
     cpus, memory_bytes, virtual, client, experiment_json, plan_json, host_json ON run
 BEGIN SELECT RAISE(ABORT, 'run is write-once: only its end is filled in, once'); END;
 CREATE TRIGGER run_delete BEFORE DELETE ON run BEGIN SELECT RAISE(ABORT, 'run is write-once'); END;
+CREATE TRIGGER raised_update BEFORE UPDATE ON raised
+WHEN OLD.ended IS NOT NULL OR NEW.ended IS NULL
+BEGIN SELECT RAISE(ABORT, 'raised is write-once: only its end is filled in, once'); END;
+CREATE TRIGGER raised_fixed BEFORE UPDATE OF id, run_id, at, blocks_max, budget_nsec ON raised
+BEGIN SELECT RAISE(ABORT, 'raised is write-once: only its end is filled in, once'); END;
+CREATE TRIGGER raised_delete BEFORE DELETE ON raised BEGIN SELECT RAISE(ABORT, 'raised is write-once'); END;
 CREATE TRIGGER variant_update BEFORE UPDATE ON variant
 WHEN OLD.build_id IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'variant is write-once: what its server said is stored already'); END;

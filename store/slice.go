@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"backslide/lab"
@@ -18,16 +20,17 @@ type sliceStatements struct{ slice, count, hist *sql.Stmt }
 
 // sliceColumns are the columns of slice in the order of sliceValues and sliceReader,
 // without id and run_id.
-const sliceColumns = `variant_id, level_id, block, set_no, seq, kind, position, restart, start_unix_nsec, age_sec, wall_sec, ops, offered_per_sec, behind, latency_sec, rows, retries,
+const sliceColumns = `variant_id, level_id, block, set_no, seq, kind, position, restart, start_unix_nsec, age_sec, wall_sec, ops, offered_per_sec, behind, latency_sec, p50_sec, p95_sec, p99_sec, rows, retries,
 	server_user_sec, server_system_sec, server_runq_sec, conn_cpu_sec, conn_runq_sec, client_user_sec, client_system_sec, ctx_voluntary, ctx_forced,
-	read_bytes, write_bytes, read_calls, write_calls, major_faults, steal_sec, host_busy_sec, rss_bytes, err`
+	read_bytes, write_bytes, read_calls, write_calls, major_faults, steal_sec, host_busy_sec, rss_bytes,
+	stall_cpu_sec, stall_memory_sec, stall_io_sec, dirty_bytes, frequency_hz, throttled, warnings_json, err`
 
 func prepareSlice(ctx context.Context, db *sql.DB) (st sliceStatements, err error) {
 	for _, p := range []struct {
 		to   **sql.Stmt
 		text string
 	}{
-		{&st.slice, `INSERT INTO slice (run_id, ` + sliceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&st.slice, `INSERT INTO slice (run_id, ` + sliceColumns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(sliceColumns, ",")+1) + `)`},
 		{&st.count, `INSERT INTO slice_error (slice_id, position, code, count) VALUES (?, ?, ?, ?)`},
 		{&st.hist, `INSERT INTO slice_histogram (slice_id, hist) VALUES (?, ?)`},
 	} {
@@ -97,10 +100,11 @@ func (s *Store) insertSlice(ctx context.Context, tx *sql.Tx, values []any, sl la
 func sliceValues(sl lab.Slice) []any {
 	u := sl.Usage
 	return []any{
-		sl.Block, sl.Set, sl.Seq, string(sl.Kind), sl.Position, sl.Restart, nanoseconds(sl.Start), sl.Age, sl.Wall, sl.Ops, sl.Offered, sl.Behind, sl.Latency, sl.Rows, sl.Retries,
+		sl.Block, sl.Set, sl.Seq, string(sl.Kind), sl.Position, sl.Restart, nanoseconds(sl.Start), sl.Age, sl.Wall, sl.Ops, sl.Offered, sl.Behind, sl.Latency, sl.P50, sl.P95, sl.P99, sl.Rows, sl.Retries,
 		known(u.ServerUser), known(u.ServerSystem), known(u.ServerRunq), known(u.ConnCPU), known(u.ConnRunq), known(u.ClientUser), known(u.ClientSystem),
 		known(u.CtxVoluntary), known(u.CtxForced), known(u.ReadBytes), known(u.WriteBytes), known(u.ReadCalls), known(u.WriteCalls),
-		known(u.MajorFaults), known(u.Steal), known(u.HostBusy), known(u.RSS), text(sl.Err),
+		known(u.MajorFaults), known(u.Steal), known(u.HostBusy), known(u.RSS),
+		known(u.StallCPU), known(u.StallMemory), known(u.StallIO), known(u.Dirty), known(u.Frequency), known(u.Throttled), list(sl.Warnings), text(sl.Err),
 	}
 }
 
@@ -119,6 +123,15 @@ func text(s string) any {
 	return s
 }
 
+// list returns texts as JSON, and NULL for none.
+func list(texts []string) any {
+	if len(texts) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(texts) // texts always can be
+	return string(b)
+}
+
 func nanoseconds(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -130,6 +143,7 @@ func finite(sl lab.Slice) error {
 	u := sl.Usage
 	for _, v := range []float64{
 		sl.Age, sl.Wall, sl.Latency, u.ServerUser, u.ServerSystem, u.ServerRunq, u.ConnCPU, u.ConnRunq, u.ClientUser, u.ClientSystem, u.Steal, u.HostBusy,
+		sl.P50, sl.P95, sl.P99, u.StallCPU, u.StallMemory, u.StallIO, u.Frequency,
 	} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return errors.New("it holds a number that is not finite")

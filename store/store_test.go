@@ -46,7 +46,7 @@ func filledRun() lab.Run {
 		Name: "default", Options: []lab.Option{option}, ByFamily: map[lab.Family][]lab.Option{lab.MySQL: {option}},
 		Preload: "jemalloc", Launcher: []string{"taskset", "-c", "0"}, Env: []string{"A=b"},
 	}
-	plan := lab.Plan{Seed: 1<<63 + 5, Budget: time.Hour, Memory: 1 << 34, Together: 3, Confirms: 7, Inject: 0.05, AA: true}.WithDefaults()
+	plan := lab.Plan{Seed: 1<<63 + 5, Budget: time.Hour, Memory: 1 << 34, Together: 3, Confirms: 7, Inject: 0.05, AA: true, Latency: 0.7}.WithDefaults()
 	return lab.Run{
 		Name: "first <light>", Started: time.Date(2026, 11, 30, 23, 59, 59, 123456789, time.UTC),
 		Experiment: lab.Experiment{
@@ -56,7 +56,7 @@ func filledRun() lab.Run {
 		},
 		Plan: plan, Base: base, Variants: []lab.Variant{base, cand},
 		Levels: []lab.LevelPlan{
-			{Level: lab.Level{Step: lab.Step{Workload: "slap", Name: "q1"}, Clients: 1}, Group: lab.Point, Read: true, Warm: true, Slice: 200 * time.Millisecond, Slices: 8},
+			{Level: lab.Level{Step: lab.Step{Workload: "slap", Name: "q1"}, Clients: 1}, Group: lab.Point, Read: true, Warm: true, Slice: 200 * time.Millisecond, Slices: 8, Open: true, Rate: 700, Noise: 0.05, Why: "of the pilot"},
 			{Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "insert"}, Clients: 4}, Group: lab.Write, Ops: 5000, Slice: 400 * time.Millisecond, Slices: 4, Spin: time.Microsecond},
 		},
 		Host: lab.Host{
@@ -94,12 +94,13 @@ func filledSlice(r lab.Run, n int) lab.Slice {
 			Cell: lab.Cell{Variant: r.Variants[n/2%2], Step: l.Step, Clients: l.Clients},
 		},
 		Position: n % 40, Restart: 1, Start: time.Date(2026, 12, 1, 0, 0, n, 987654321, time.UTC),
-		Age: f, Wall: 0.2, Ops: i + 1, Offered: f + 100, Behind: i + 9, Latency: f + 0.5, Rows: i + 2, Retries: i + 3,
+		Age: f, Wall: 0.2, Ops: i + 1, Offered: f + 100, Behind: i + 9, P50: f + 20, P95: f + 21, P99: f + 22, Warnings: []string{"late", fmt.Sprint(n)}, Latency: f + 0.5, Rows: i + 2, Retries: i + 3,
 		Errors: []lab.ErrorCount{{Code: 1213, Count: i}, {Code: 1205, Count: 1}}, Hist: []byte(fmt.Sprintf("hist\x00%d", n)),
 		Usage: lab.Usage{
 			ServerUser: f + 1, ServerSystem: f + 2, ServerRunq: f + 3, ConnCPU: f + 1.5, ConnRunq: f + 2.5, ClientUser: f + 4, ClientSystem: f + 5,
 			CtxVoluntary: i + 4, CtxForced: i + 5, ReadBytes: i + 6, WriteBytes: i + 7, ReadCalls: i + 8, WriteCalls: i + 9,
 			MajorFaults: i + 10, Steal: f + 6, HostBusy: f + 7, RSS: i + 11,
+			StallCPU: f + 10, StallMemory: f + 11, StallIO: f + 12, Dirty: i + 12, Frequency: f + 13, Throttled: i + 13,
 		},
 		Err: "the server died: signal 11",
 	}
@@ -183,7 +184,7 @@ func TestSliceRoundTrip(t *testing.T) {
 func TestFilled(t *testing.T) {
 	side := filledSide("x")
 	r := filledRun()
-	r.ID, r.Ended = 1, time.Now()
+	r.ID, r.Ended, r.Raised = 1, time.Now(), []lab.Raise{{At: time.Now(), Blocks: 2, Budget: 1}}
 	r.Sides = map[string]*lab.Side{"x": &side}
 	sl := filledSlice(r, 47)
 	for _, v := range []any{r, side.Build, filledRun().Experiment.Configs[0], sl} {

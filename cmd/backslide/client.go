@@ -188,7 +188,7 @@ func createSchema(ctx context.Context, socket, name string) error {
 
 // open brings the server to rest as the step wants it, and connects the step's clients.
 func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep reply, err error) {
-	workload, step := q.Level.Step.Workload, q.Level.Step.Name
+	workload, step := q.Level.Step.Workload, q.Level.Step.Closed().Name
 	g.mu.Lock()
 	p := g.programs[programKey{q.Variant, workload}]
 	g.mu.Unlock()
@@ -298,15 +298,24 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 	// loop does not allocate.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r, err := s.Slice(ctx, load.SliceSpec{
-		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout,
+		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout, Rate: q.Rate,
 	}, func() { g.reply(reply{ID: id, Measuring: true}) })
 	if err != nil {
 		return nil, err
 	}
 	return &outcome{
 		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Offered: r.Offered, Behind: r.Behind, Latency: latency(r), Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
-		ClientUser: r.ClientUser, ClientSys: r.ClientSystem,
+		ClientUser: r.ClientUser, ClientSys: r.ClientSystem, Warnings: doubts(r),
+		Quantiles: [3]float64{r.Hist.Quantile(0.5).Seconds(), r.Hist.Quantile(0.95).Seconds(), r.Hist.Quantile(0.99).Seconds()},
 	}, nil
+}
+
+// doubts says what is odd about one slice.
+func doubts(r load.Result) []string {
+	if r.Whole {
+		return []string{"operations are so long that it counts whole ones only, over the time that they took"}
+	}
+	return nil
 }
 
 // latency is the mean latency of an operation, in seconds. A transaction may count as

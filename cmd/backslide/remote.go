@@ -195,7 +195,7 @@ func (s *remoteSession) Connections() run.Connections { return s.conns }
 func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func()) (run.Outcome, error) {
 	var out run.Outcome
 	q := request{Slice: &sliceRequest{
-		Session: s.id, Seq: spec.Seq, Discard: spec.Discard, Duration: spec.Duration, Ops: spec.Ops, Timeout: spec.Timeout,
+		Session: s.id, Seq: spec.Seq, Discard: spec.Discard, Duration: spec.Duration, Ops: spec.Ops, Timeout: spec.Timeout, Rate: spec.Rate,
 	}}
 	_, err := s.r.ask(ctx, q, func(rep reply) {
 		if rep.Measuring {
@@ -204,7 +204,8 @@ func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func
 		if o := rep.Outcome; o != nil {
 			out = run.Outcome{
 				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Latency: o.Latency, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist,
-				ClientUser: o.ClientUser, ClientSys: o.ClientSys,
+				ClientUser: o.ClientUser, ClientSys: o.ClientSys, Warnings: o.Warnings,
+				P50: o.Quantiles[0], P95: o.Quantiles[1], P99: o.Quantiles[2],
 			}
 		}
 	})

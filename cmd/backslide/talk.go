@@ -56,6 +56,7 @@ type sliceRequest struct {
 	Duration time.Duration `json:"duration_ns"`
 	Ops      int64         `json:"ops"`
 	Timeout  time.Duration `json:"timeout_ns"`
+	Rate     float64       `json:"rate,omitempty"` // operations per second of an open loop; 0: the step's own, or closed
 }
 
 type closeRequest struct {
@@ -89,6 +90,8 @@ type outcome struct {
 	Offered    float64          `json:"offered_per_sec,omitempty"`
 	Behind     int64            `json:"behind,omitempty"`
 	Latency    float64          `json:"latency_sec"`
+	Quantiles  [3]float64       `json:"quantiles_sec"` // 50, 95 and 99 % of the operations
+	Warnings   []string         `json:"warnings,omitempty"`
 	Rows       int64            `json:"rows"`
 	Retries    int64            `json:"retries"`
 	Errors     []lab.ErrorCount `json:"errors,omitempty"`
