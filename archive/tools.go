@@ -259,6 +259,7 @@ func benchMetric(u string) (metric, unit string) {
 	}{
 		{"op/sec", lab.QPS}, {"cpu-sec/op", lab.ServerCPU}, {"client-cpu-sec/op", lab.ClientCPU}, {"runq-sec/op", lab.Runq},
 		{"switches/op", lab.Switches}, {"write-B/op", lab.WriteIO}, {"read-B/op", lab.ReadIO},
+		{"p50-sec/op", lab.P50}, {"p95-sec/op", lab.P95}, {"p99-sec/op", lab.P99},
 	} {
 		if u == m.in {
 			return string(m.metric), m.metric.Unit()

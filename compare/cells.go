@@ -63,6 +63,11 @@ func mean(good []obs) lab.CellMean {
 			m.Values[metrics[k+1]] /= n
 		}
 	}
+	for metric, v := range m.Values {
+		if metric.Latency() {
+			m.Values[metric] = math.Exp(v)
+		}
+	}
 	return m
 }
 

@@ -9,6 +9,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"backslide/lab"
 	"backslide/stat"
@@ -57,8 +58,9 @@ func (t *Tally) Verdicts(run lab.Run, b *stat.Boundaries) ([]lab.Comparison, err
 	if err != nil {
 		return nil, err
 	}
-	metrics := []lab.Metric{lab.QPS}
+	metrics := j.deciding()
 	cs := j.comparisons(j.pairs(metrics), metrics)
+	cs = slices.DeleteFunc(cs, func(c lab.Comparison) bool { return c.Metric != lab.QPS })
 	if aa := j.twins(cs); aa != nil && aa.Held {
 		hold(cs, nil)
 	}
@@ -121,25 +123,28 @@ func (j *judge) pairs(metrics []lab.Metric) []*pair {
 // comparisons returns one comparison per pair and metric, in that order. A metric other
 // than QPS that no block could tell is left out.
 func (j *judge) comparisons(pairs []*pair, metrics []lab.Metric) []lab.Comparison {
-	var out []lab.Comparison
-	priors := map[lab.Metric]priors{}
-	for i, m := range metrics {
-		priors[m] = fitPriors(pairs, i)
+	return slices.Concat(j.byPair(pairs, metrics)...)
+}
+
+// byPair returns the comparisons of each pair, that of QPS first.
+func (j *judge) byPair(pairs []*pair, metrics []lab.Metric) [][]lab.Comparison {
+	priors := make([]priors, len(metrics))
+	for i := range metrics {
+		priors[i] = fitPriors(pairs, i, metrics[i])
 	}
-	for _, p := range pairs {
-		done := false
+	out := make([][]lab.Comparison, len(pairs))
+	for n, p := range pairs {
+		var own []lab.Comparison
 		for i, m := range metrics {
-			s := p.series[i]
-			if i > 0 && len(s.diffs) == 0 && !s.alone {
-				continue
+			if s := p.series[i]; i == 0 || len(s.diffs) > 0 || s.alone {
+				own = append(own, j.comparison(p, m, s, priors[i].of(p.plan)))
 			}
-			c := j.comparison(p, m, s, priors[m].of(p.plan.Group))
-			if i == 0 {
-				done = c.Done || p.lastBlock >= j.plan.BlocksMax-1
-			}
-			c.Done = done
-			out = append(out, c)
 		}
+		done := decides(p.plan.Open, own).Done || p.lastBlock >= j.plan.BlocksMax-1
+		for i := range own {
+			own[i].Done = done
+		}
+		out[n] = own
 	}
 	return out
 }

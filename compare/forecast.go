@@ -36,15 +36,15 @@ func (t *Tally) Forecast(run lab.Run, b *stat.Boundaries) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	metrics := []lab.Metric{lab.QPS}
+	metrics := j.deciding()
 	pairs := j.pairs(metrics)
 	overhead := j.overhead()
 	var f Forecast
-	for i, c := range j.comparisons(pairs, metrics) {
-		if c.Done {
+	for i, own := range j.byPair(pairs, metrics) {
+		if own[0].Done {
 			continue
 		}
-		o := j.outlook(pairs[i], c)
+		o := j.outlook(pairs[i], decides(pairs[i].plan.Open, own))
 		o.Slices = pairs[i].plan.Slices
 		if len(pairs[i].mirrors) > 0 {
 			if n := j.pairNoise(pairs[i], overhead); n.Slices > 0 && pairs[i].plan.Timed() {
@@ -82,7 +82,7 @@ func (j *judge) outlook(p *pair, c lab.Comparison) Outlook {
 			verdict = lab.Improved
 		}
 		alpha := j.plan.Alpha
-		if j.plan.Stop == lab.UntilRed && !j.monitor(c.Candidate) {
+		if c.Metric == lab.QPS && j.plan.Stop == lab.UntilRed && !j.monitor(c.Candidate) {
 			alpha = j.alphaRed(lab.QPS)
 		}
 		switch {

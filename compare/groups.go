@@ -18,6 +18,9 @@ type grouping struct {
 func (j *judge) groupings() []grouping {
 	clients := map[lab.Group][]int{}
 	for _, l := range j.levels {
+		if l.Open { // throughput at a set rate is no result
+			continue
+		}
 		if !slices.Contains(clients[l.Group], l.Level.Clients) {
 			clients[l.Group] = append(clients[l.Group], l.Level.Clients)
 		}
@@ -70,7 +73,7 @@ func (j *judge) groups(pairs []*pair, cs []lab.Comparison) []lab.GroupSummary {
 			out = append(out, s)
 		}
 	}
-	priorOne, priorAll := fitPriors(one, 0), fitPriors(all, 0)
+	priorOne, priorAll := fitPriors(one, 0, lab.QPS), fitPriors(all, 0, lab.QPS)
 	for i, t := range tests {
 		prior := priorOne
 		if out[i].Clients == 0 {
@@ -83,7 +86,7 @@ func (j *judge) groups(pairs []*pair, cs []lab.Comparison) []lab.GroupSummary {
 
 // has reports whether a pair belongs to the grouping, and has blocks.
 func (g grouping) has(p *pair) bool {
-	return p.plan.Group == g.group && (g.clients == 0 || g.clients == p.plan.Level.Clients) && len(p.series[0].diffs) > 0
+	return p.plan.Group == g.group && !p.plan.Open && (g.clients == 0 || g.clients == p.plan.Level.Clients) && len(p.series[0].diffs) > 0
 }
 
 // together returns the geometric mean of pairs of one candidate: in each block in which

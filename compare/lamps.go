@@ -27,8 +27,13 @@ func (j *judge) family() lab.Lamps {
 	}
 	f := lab.Lamps{
 		Tests:     candidates * (len(j.levels) + len(j.groupings())),
-		Secondary: candidates * len(j.levels) * perOp,
+		Secondary: candidates * len(j.levels) * firstLatency,
 		Alpha:     j.plan.Alpha, Level: redLevel,
+	}
+	for _, l := range j.levels {
+		if l.Open {
+			f.Secondary += candidates * (perOp - firstLatency)
+		}
 	}
 	f.AlphaRed = min(f.Alpha, stat.RedAlpha(redLevel*(1-redSecondary), f.Tests))
 	f.AlphaRedSecondary = min(f.Alpha, stat.RedAlpha(redLevel*redSecondary, f.Secondary))

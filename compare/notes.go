@@ -18,6 +18,8 @@ const (
 // unusable says why a series cannot be judged at all, if so.
 func (j *judge) unusable(s series) []string {
 	switch {
+	case s.doubt != "":
+		return []string{s.doubt}
 	case s.zeros > 0:
 		return []string{fmt.Sprintf("no ratio in %s, where a side had none of it: not judged", blocks(s.zeros))}
 	case len(s.diffs) == 0:

@@ -32,6 +32,7 @@ type series struct {
 	order []float64 // of each diff: how unlike the places of the two sides in time were
 	zeros int       // blocks without a ratio since a side had nothing of the metric
 	alone bool      // in one of them, the other side had something
+	doubt string    // why it cannot be judged
 }
 
 // sums of one side over the slices that count in a block.
@@ -83,6 +84,13 @@ func (j *judge) pair(l lab.LevelPlan, v lab.Variant, metrics []lab.Metric) *pair
 		x, y = x[gx:], y[gy:]
 	}
 	flush()
+	if why := j.overloaded(l, v); why != "" {
+		for i, m := range metrics {
+			if m.Latency() {
+				p.series[i].doubt = why
+			}
+		}
+	}
 	return p
 }
 
@@ -117,7 +125,11 @@ func mirroredGroup(x, y []obs) mirrored {
 func addGroup(base, cand *sums, x, y []obs) {
 	base.add(x)
 	cand.add(y)
-	for m := range perOp {
+	most := perOp
+	if !sameRate(x, y) {
+		most = firstLatency
+	}
+	for m := range most {
 		vx, vy := x[0].amount[m]+x[1].amount[m], y[0].amount[m]+y[1].amount[m]
 		if math.IsNaN(vx) || math.IsNaN(vy) {
 			continue
@@ -156,6 +168,11 @@ func (p *pair) add(block int, base, cand *sums, metrics []lab.Metric) {
 			if base.known[k] == 0 {
 				continue
 			}
+			if m.Latency() {
+				d.Base, d.Candidate = base.amount[k]/base.known[k], cand.amount[k]/cand.known[k]
+				p.append(i, d, order)
+				continue
+			}
 			if base.amount[k] <= 0 || cand.amount[k] <= 0 {
 				p.series[i].zeros++
 				p.series[i].alone = p.series[i].alone || base.amount[k] > 0 || cand.amount[k] > 0
@@ -163,10 +180,15 @@ func (p *pair) add(block int, base, cand *sums, metrics []lab.Metric) {
 			}
 			d.Base, d.Candidate = math.Log(base.amount[k]/base.known[k]), math.Log(cand.amount[k]/cand.known[k])
 		}
-		d.Diff = d.Candidate - d.Base
-		p.series[i].diffs = append(p.series[i].diffs, d)
-		p.series[i].order = append(p.series[i].order, order)
+		p.append(i, d, order)
 	}
+}
+
+// append adds a block's difference to one of the series.
+func (p *pair) append(i int, d lab.BlockDiff, order float64) {
+	d.Diff = d.Candidate - d.Base
+	p.series[i].diffs = append(p.series[i].diffs, d)
+	p.series[i].order = append(p.series[i].order, order)
 }
 
 // perOpIndex returns where a metric's amounts are kept.

@@ -20,23 +20,32 @@ const (
 // priors holds what the levels of a run say of each other's noise, for one metric: per
 // group where a group has levels enough, else over all of them.
 type priors struct {
+	metric  lab.Metric
 	all     stat.Prior
 	byGroup map[lab.Group]stat.Prior
 }
 
-func (p priors) of(g lab.Group) stat.Prior {
-	if q, ok := p.byGroup[g]; ok {
+func (p priors) of(l lab.LevelPlan) stat.Prior {
+	if alone(l, p.metric) {
+		return stat.Prior{}
+	}
+	if q, ok := p.byGroup[l.Group]; ok {
 		return q
 	}
 	return p.all
 }
 
+// alone reports whether a level says nothing of the noise of others: throughput at a set
+// rate has next to none.
+func alone(l lab.LevelPlan, m lab.Metric) bool { return l.Open && m == lab.QPS }
+
 // fitPriors fits the priors of the metric at index m of every pair's series. Only the run's first
 // firstLook blocks enter, so that what comes later changes no earlier look.
-func fitPriors(pairs []*pair, m int) priors {
+func fitPriors(pairs []*pair, m int, metric lab.Metric) priors {
+	out := priors{metric: metric, byGroup: map[lab.Group]stat.Prior{}}
 	last, ok := firstBlocks(pairs, m)
 	if !ok {
-		return priors{}
+		return out
 	}
 	vars := map[lab.Group][]float64{}
 	levels := map[lab.Group]map[lab.Level]bool{}
@@ -44,7 +53,7 @@ func fitPriors(pairs []*pair, m int) priors {
 	count := 0
 	for _, p := range pairs {
 		d := values(p.series[m].diffs)
-		if len(d) < firstLook || p.series[m].diffs[firstLook-1].Block > last {
+		if alone(p.plan, metric) || len(d) < firstLook || p.series[m].diffs[firstLook-1].Block > last {
 			continue
 		}
 		e := stat.Prior{}.Moderate(d[:firstLook])
@@ -59,7 +68,6 @@ func fitPriors(pairs []*pair, m int) priors {
 		vars[g] = append(vars[g], e.SD*e.SD)
 		all = append(all, e.SD*e.SD)
 	}
-	out := priors{byGroup: map[lab.Group]stat.Prior{}}
 	if count >= priorTests {
 		out.all = stat.FitPrior(all, firstLook-1)
 	}

@@ -45,13 +45,15 @@ type obs struct {
 	ln                float64
 	ops, wall, steal  float64
 	busy, faults      float64
-	amount            [perOp]float64 // of each metric after QPS; NaN: could not be read
+	offered           float64        // operations per second that an open loop asked for
+	amount            [perOp]float64 // of each metric after QPS; of a latency its logarithm times ops; NaN: could not be read
 }
 
 // use is what good slices of a cell used in all, in seconds and numbers; negative: the
 // host does not tell.
 type use struct {
 	wall, server, client, runq, steal, busy, faults float64
+	due, done                                       float64 // operations that open loops asked for, and got
 }
 
 // spent adds up what slices used.
@@ -74,12 +76,16 @@ func spent(good []obs) use {
 		add(&u.steal, o.steal)
 		add(&u.busy, o.busy)
 		add(&u.faults, o.faults)
+		if o.offered > 0 {
+			u.due += o.offered * o.wall
+			u.done += o.ops
+		}
 	}
 	return u
 }
 
 // perOp is how many metrics there are besides QPS.
-const perOp = 6
+const perOp = 9
 
 type failed struct {
 	place
@@ -114,13 +120,16 @@ func (t *Tally) Add(s lab.Slice) {
 	o := obs{
 		place: at, restart: int32(s.Restart), position: int32(s.Position), start: s.Start.UnixNano(),
 		ops: float64(s.Ops), wall: s.Wall, steal: s.Usage.Steal,
-		busy: s.Usage.HostBusy, faults: float64(s.Usage.MajorFaults),
+		busy: s.Usage.HostBusy, faults: float64(s.Usage.MajorFaults), offered: s.Offered,
 	}
 	o.ln = math.Log(o.ops / o.wall)
 	for i, m := range lab.Metrics()[1:] {
 		v, ok := s.Value(m)
 		if !ok {
 			v = math.NaN()
+		}
+		if m.Latency() {
+			v = math.Log(v)
 		}
 		o.amount[i] = v * o.ops
 	}

@@ -68,6 +68,9 @@ func (j *judge) comparison(p *pair, m lab.Metric, s series, prior stat.Prior) la
 	}
 	if doubts == nil {
 		n, l = j.stop(d[:usable], prior)
+		if p.plan.Open && m == lab.QPS && n >= firstLook && l.est.Ties && l.est.Mean == 0 {
+			l.call, l.est.Ties = stat.Equivalent, false // both kept the rate, every time
+		}
 	} else {
 		l = j.look(d[:n], prior)
 		l.call = stat.Open
@@ -85,6 +88,7 @@ func (j *judge) comparison(p *pair, m lab.Metric, s series, prior stat.Prior) la
 		c.Done = c.Done || red || j.monitor(p.candidate) || j.plan.Stop == lab.UntilAmber
 	}
 	c.Notes = append(doubts, j.notes(c, l, d[:n], prior)...)
+	c.Notes = append(c.Notes, openNote(c, p.plan.Open)...)
 	if later := len(d) - n; later > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("called after %d of %d blocks; the later %s not used", n, len(d), are(later)))
 	}

@@ -57,6 +57,9 @@ func (v *view) benchConfig(p *printer) {
 	}
 	p.line("")
 	for _, m := range lab.Metrics() {
+		if m.Latency() && !v.measures(m) {
+			continue // only open loops have them
+		}
 		better := "lower"
 		if m.HigherIsBetter() {
 			better = "higher"
@@ -77,6 +80,8 @@ func benchUnit(m lab.Metric) string {
 		return "write-" + m.Unit()
 	case lab.ReadIO:
 		return "read-" + m.Unit()
+	case lab.P50, lab.P95, lab.P99:
+		return string(m) + "-" + m.Unit()
 	}
 	return m.Unit()
 }

@@ -33,7 +33,7 @@ func invent(sh shape, rng *rand.Rand, of func(lab.Variant, lab.Level, lab.Metric
 			if i == 0 {
 				continue
 			}
-			for _, m := range lab.Metrics() {
+			for _, m := range closed() {
 				e := of(v, l.Level, m)
 				c := inventComparison(sh, rng, v, l, m, e)
 				s.Comparisons = append(s.Comparisons, c)
@@ -41,6 +41,11 @@ func invent(sh shape, rng *rand.Rand, of func(lab.Variant, lab.Level, lab.Metric
 		}
 	}
 	return s
+}
+
+// closed returns the metrics that closed loops have.
+func closed() []lab.Metric {
+	return slices.DeleteFunc(lab.Metrics(), lab.Metric.Latency)
 }
 
 func baseLevel(l lab.Level, m lab.Metric) float64 {
@@ -96,7 +101,7 @@ func inventCell(v lab.Variant, l lab.LevelPlan, blocks int, qps, cpu float64) la
 		Cell: lab.Cell{Variant: v, Step: l.Level.Step, Clients: l.Level.Clients}, Group: l.Group,
 		Blocks: blocks, Slices: 8 * blocks, Values: map[lab.Metric]float64{},
 	}
-	for _, m := range lab.Metrics() {
+	for _, m := range closed() {
 		c.Values[m] = baseLevel(l.Level, m)
 	}
 	c.Values[lab.QPS] *= math.Exp(qps)

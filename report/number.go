@@ -38,13 +38,15 @@ func scaleOf(m lab.Metric) scale {
 		return scale{"written", "B/op", 1}
 	case lab.ReadIO:
 		return scale{"read", "B/op", 1}
+	case lab.P50, lab.P95, lab.P99:
+		return scale{string(m) + " at a set rate", "µs", 1e6}
 	}
 	return scale{string(m), m.Unit(), 1}
 }
 
 // relative names the ratio of a metric: relative QPS.
 func (s scale) relative() string {
-	if s.unit == "op/s" {
+	if s.unit == "op/s" || s.unit == "µs" {
 		return "relative " + s.name
 	}
 	return "relative " + s.name + " per op"

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"backslide/lab"
 )
@@ -249,14 +250,16 @@ func (v *view) costs() section {
 func (v *view) costMetrics() []lab.Metric {
 	var out []lab.Metric
 	for _, m := range lab.Metrics()[1:] {
-		for i := range v.Cells {
-			if _, ok := v.Cells[i].Values[m]; ok {
-				out = append(out, m)
-				break
-			}
+		if v.measures(m) {
+			out = append(out, m)
 		}
 	}
 	return out
+}
+
+// measures reports whether any cell has a metric.
+func (v *view) measures(m lab.Metric) bool {
+	return slices.ContainsFunc(v.Cells, func(c lab.CellMean) bool { _, ok := c.Values[m]; return ok })
 }
 
 func (v *view) costCell(c lab.Cell, m lab.Metric) cell {
