@@ -38,6 +38,10 @@ type Observation struct {
 	Spins      []Amount        `json:"spins,omitempty"`      // of these, CPU seconds spent spinning on a latch, by what spins: waiting that burns CPU
 	Unknown    float64         `json:"unknown,omitempty"`    // share of the CPU time whose function has no name
 	Events     []Amount        `json:"events,omitempty"`     // seconds of the clients' threads by wait event; none nested in another
+	Idle       Amount          `json:"idle,omitzero"`        // seconds that the clients' threads waited for a next statement: the client's time
+	Around     []Amount        `json:"around,omitempty"`     // seconds by events that contain Events and CPU time: table I/O, metadata locks
+	Stages     []Amount        `json:"stages,omitempty"`     // seconds of the clients' statements by stage: contain Events and CPU time
+	FileIO     []Amount        `json:"file_io,omitempty"`    // seconds of all threads by kind of file and what was done
 	Counters   []Amount        `json:"counters,omitempty"`   // status counters, engines' own included
 	Plans      []StatementPlan `json:"plans,omitempty"`
 	Notes      []string        `json:"notes,omitempty"` // doubts: what could not be read, resets, shares without a name
@@ -141,6 +145,10 @@ type Explanation struct {
 	Functions   []Component      `json:"functions,omitempty"`
 	Spins       []Component      `json:"spins,omitempty"`
 	Events      []Component      `json:"events,omitempty"`
+	Idle        Amount           `json:"idle,omitzero"`      // seconds that the clients' threads waited for a next statement: the client's time
+	Around      []Amount         `json:"around,omitempty"`   // seconds by events that contain Events and CPU time: table I/O, metadata locks
+	Stages      []Amount         `json:"stages,omitempty"`   // seconds of the clients' statements by stage: contain Events and CPU time
+	Files       []Amount         `json:"files_io,omitempty"` // seconds of all threads by kind of file and what was done
 	Counters    []Component      `json:"counters,omitempty"`
 	Plans       []PlanChange     `json:"plans,omitempty"`
 	Settings    []SettingChange  `json:"settings,omitempty"`

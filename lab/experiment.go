@@ -77,6 +77,7 @@ type planFile struct {
 	Rule      string  `toml:"rule"`
 	Stop      string  `toml:"stop"`
 	AA        bool    `toml:"aa"`
+	Diagnose  int     `toml:"diagnose"`
 	Memory    string  `toml:"memory"`
 	Latency   string  `toml:"latency"`
 }
@@ -337,7 +338,7 @@ func options(m map[string]any) ([]Option, error) {
 func (p planFile) plan() (Plan, error) {
 	out := Plan{
 		Seed: p.Seed, BlocksMax: p.Blocks, Alpha: p.Alpha, AlphaEq: p.AlphaEq, Rho: p.Rho, Slices: p.Slices,
-		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize, AA: p.AA, Rule: p.Rule, Stop: p.Stop,
+		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize, AA: p.AA, Diagnose: p.Diagnose, Rule: p.Rule, Stop: p.Stop,
 	}
 	for _, d := range []struct {
 		name, text string

@@ -1,10 +1,5 @@
 package lab
 
-import (
-	"encoding/json"
-	"math"
-)
-
 // Lamps are the tests that a report makes, and their levels, fixed before the first block. The amber
 // lamp is a test's own: at Alpha, so that some are lit by chance. The red lamp is lit when
 // a test calls at its share of Level, which bounds the chance of even one false red in the
@@ -37,62 +32,6 @@ type GroupSummary struct {
 	Median  float64 `json:"median"`
 
 	Test Comparison `json:"test"` // its Level has no step
-}
-
-// unbounded shadows those fields of a Comparison that JSON cannot hold when infinite.
-type unbounded struct {
-	Comparison
-	Lo       *float64 `json:"lo"`
-	Hi       *float64 `json:"hi"`
-	EqLo     *float64 `json:"eq_lo"`
-	EqHi     *float64 `json:"eq_hi"`
-	MDE      *float64 `json:"mde"`
-	Critical *float64 `json:"critical"`
-}
-
-// plainSummary is a GroupSummary without methods.
-type plainSummary GroupSummary
-
-// shadowedSummary is a GroupSummary in JSON.
-type shadowedSummary struct {
-	plainSummary
-	Test unbounded `json:"test"`
-}
-
-// MarshalJSON writes null for what is infinite.
-func (g GroupSummary) MarshalJSON() ([]byte, error) {
-	c := g.Test
-	return json.Marshal(shadowedSummary{plainSummary(g), unbounded{
-		c, finite(c.Lo), finite(c.Hi), finite(c.EqLo), finite(c.EqHi), finite(c.MDE), finite(c.Critical),
-	}})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (g *GroupSummary) UnmarshalJSON(b []byte) error {
-	var s shadowedSummary
-	if err := json.Unmarshal(b, &s); err != nil {
-		return err
-	}
-	*g = GroupSummary(s.plainSummary)
-	g.Test = s.Test.Comparison
-	g.Test.Lo, g.Test.EqLo = orInf(s.Test.Lo, -1), orInf(s.Test.EqLo, -1)
-	g.Test.Hi, g.Test.EqHi = orInf(s.Test.Hi, 1), orInf(s.Test.EqHi, 1)
-	g.Test.MDE, g.Test.Critical = orInf(s.Test.MDE, 1), orInf(s.Test.Critical, 1)
-	return nil
-}
-
-func finite(x float64) *float64 {
-	if math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
-func orInf(x *float64, sign int) float64 {
-	if x == nil {
-		return math.Inf(sign)
-	}
-	return *x
 }
 
 // AA is what two copies of one build say of the lab: whatever is called between them is a

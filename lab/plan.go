@@ -53,6 +53,7 @@ type Plan struct {
 	Together  int           `json:"together"`     // servers up at once; 0: all. 1: no interleaving, each server is started twice a block
 	Inject    float64       `json:"inject"`       // share by which the copy of the base (or, if negative, the base) is slowed down on purpose
 	AA        bool          `json:"aa"`           // the base is there twice, as a check of the lab itself
+	Diagnose  int           `json:"diagnose"`     // rounds of watching what was called, after the measured blocks; 0: none
 	Confirms  int64         `json:"confirms"`     // run whose calls this one measures again, roles swapped; 0: none
 	Memory    int64         `json:"memory_bytes"` // what the servers may use together; 0: 70 % of the host's
 }
@@ -125,6 +126,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("plan: slices = %d is not even, so groups cannot mirror", p.Slices)
 	case p.Latency < 0 || p.Latency >= 1:
 		return fmt.Errorf("plan: latency = %g is outside 0 to 100%%, the share of the base's speed that is asked for", p.Latency)
+	case p.Diagnose < 0 || p.Diagnose > 100:
+		return fmt.Errorf("plan: diagnose = %d is outside 0 to 100 rounds", p.Diagnose)
 	case p.GroupSize < 2:
 		return fmt.Errorf("plan: group_size = %d is under 2", p.GroupSize)
 	}

@@ -50,7 +50,7 @@ func newFigures(s lab.Summary) (figures, error) {
 	f := figures{Name: fmt.Sprintf("backslide-run-%d.json", s.Run.ID)}
 	levels := details()
 	if len(s.Comparisons) <= 4*manyRows {
-		text, err := json.Marshal(documentOf(levels[0].of(s)))
+		text, err := json.Marshal(document{Schema, levels[0].of(s)})
 		if err != nil {
 			return f, err
 		}
@@ -79,7 +79,7 @@ func newFigures(s lab.Summary) (figures, error) {
 func pack(s lab.Summary) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(documentOf(s)); err != nil {
+	if err := json.NewEncoder(z).Encode(document{Schema, s}); err != nil {
 		return nil, err
 	}
 	if err := z.Close(); err != nil {

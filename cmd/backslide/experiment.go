@@ -19,7 +19,7 @@ type experimentFlags struct {
 	builds, configs, engines, workloads, steps, params []string
 	clients                                            []int
 	base, cnf, margin, placement, rule, stop           string
-	blocks, slices                                     int
+	blocks, slices, diagnose                           int
 	seed                                               uint64
 	budget, slice                                      time.Duration
 	query                                              queryFlags
@@ -44,6 +44,7 @@ func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice")
 	fl.Uint64Var(&f.seed, "seed", f.seed, "`number` that order and operations follow from")
 	fl.BoolVar(&f.aa, "aa", f.aa, "run the base twice, as a check of the lab itself")
+	fl.IntVar(&f.diagnose, "diagnose", f.diagnose, "`rounds` of watching what was called, for explain and the page, after the measured blocks")
 	fl.StringVar(&f.rule, "rule", f.rule, "`rule` of the verdicts: gst, for a planned number of blocks, or e, open-ended")
 	fl.StringVar(&f.stop, "stop", f.stop, "a difference gets blocks until it holds for the whole report, red, or until it is called, `amber`")
 	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as 5%")
@@ -206,6 +207,9 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 	}
 	if f.stop != "" {
 		p.Stop = f.stop
+	}
+	if f.diagnose > 0 {
+		p.Diagnose = f.diagnose
 	}
 	if f.aa {
 		p.AA = true

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"backslide/lab"
+	"backslide/probe/waits"
 	"backslide/proc"
 	"backslide/run"
 	"backslide/server"
@@ -50,6 +51,9 @@ func (h *host) Init(ctx context.Context, v lab.Variant, dir string) error {
 // Start is run.Host's.
 func (h *host) Start(ctx context.Context, v lab.Variant, dir string, watch lab.Instrument) (run.Server, error) {
 	spec := h.spec(v, dir)
+	if watch == lab.Waits {
+		spec.Extra = waits.Options(spec.Build, v.Engine)
+	}
 	s, err := server.Start(ctx, spec)
 	if err != nil {
 		return nil, err

@@ -156,11 +156,17 @@ func (e *env) run(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summary, e
 		}
 		return lab.Summary{}, fmt.Errorf("run %d: %w; go on with: backslide run --resume %d%s", r.ID, err, r.ID, e.labFlag())
 	}
-	p.close()
 	if r, err = st.Run(ctx, r.ID); err != nil {
 		return lab.Summary{}, err
 	}
-	return e.judge(ctx, st, r)
+	sum, err := e.judge(ctx, st, r)
+	if err != nil || r.Plan.Diagnose == 0 {
+		return sum, err
+	}
+	if err := w.diagnose(ctx, s, sum); err != nil {
+		return sum, fmt.Errorf("run %d is measured, but its diagnosis is not complete: %w; go on with: backslide explain %d%s", r.ID, err, r.ID, e.labFlag())
+	}
+	return sum, nil
 }
 
 func (e *env) labFlag() string {

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"backslide/explain"
+	"backslide/lab"
+	"backslide/probe/plan"
+	"backslide/report"
+	"backslide/run"
+	"backslide/store"
+)
+
+// explainFlags say what to explain and how to look.
+type explainFlags struct {
+	clients        int
+	candidate      string
+	rounds         int
+	slice          time.Duration
+	stored, again  bool
+	format, output string
+}
+
+func newExplain(e *env) *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain [RUN [STEP]]",
+		Short: "Say where the time went, ranked, with evidence",
+		Long: "explain takes a verdict of a run apart: the time of an operation on both sides by what it\n" +
+			"was spent on, CPU by function, waits, counters, plans, differences of set-up. What needs\n" +
+			"watching is watched now, on servers started for it, unless the run has it stored. Without\n" +
+			"STEP the worst cell is taken.",
+		Example: "  backslide explain last point-query --clients 4\n  backslide explain 3 scan --format markdown",
+		Args:    cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			x, err := e.explain(cmd.Context(), args, f)
+			if err != nil {
+				return err
+			}
+			o := report.Options{Color: e.color()}
+			o.Width, _ = e.terminal()
+			_ = o
+			return json.NewEncoder(e.stdout).Encode(x)
+		},
+	}
+	cmd.Flags().IntVar(&f.clients, "clients", 0, "number of `clients`; 0: that with the largest difference")
+	cmd.Flags().StringVar(&f.candidate, "candidate", "", "`variant`, as build/config/engine or the beginning of it; empty: that with the largest difference")
+	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "how often to start the servers for watching")
+	cmd.Flags().DurationVar(&f.slice, "slice", watchedSlice, "`length` of watched slices")
+	cmd.Flags().BoolVar(&f.stored, "stored", false, "start nothing: explain from what is stored")
+	cmd.Flags().BoolVar(&f.again, "again", false, "watch more rounds, though there are some")
+	cmd.Flags().StringVar(&f.format, "format", "text", "`format`: text, markdown, json")
+	return cmd
+}
+
+// explain explains the comparison that args and flags name.
+func (e *env) explain(ctx context.Context, args []string, f explainFlags) (lab.Explanation, error) {
+	st, err := e.existingLab()
+	if err != nil {
+		return lab.Explanation{}, err
+	}
+	defer st.Close()
+	runs, err := st.Runs(ctx)
+	if err != nil {
+		return lab.Explanation{}, err
+	}
+	r, err := runArg(runs, first(args))
+	if err != nil {
+		return lab.Explanation{}, err
+	}
+	sum, err := e.judge(ctx, st, r)
+	if err != nil {
+		return lab.Explanation{}, err
+	}
+	step := ""
+	if len(args) > 1 {
+		step = args[1]
+	}
+	c, err := pick(sum, step, f)
+	if err != nil {
+		return lab.Explanation{}, err
+	}
+	seen, err := observations(ctx, st, r.ID)
+	if err != nil {
+		return lab.Explanation{}, err
+	}
+	if !f.stored && (f.again || !hasBoth(seen, c)) {
+		if err := e.diagnose(ctx, st, r, []lab.Comparison{c}, seen, f.rounds, f.slice); err != nil {
+			return lab.Explanation{}, err
+		}
+		if seen, err = observations(ctx, st, r.ID); err != nil {
+			return lab.Explanation{}, err
+		}
+		if r, err = st.Run(ctx, r.ID); err != nil {
+			return lab.Explanation{}, err
+		}
+	}
+	return explanation(ctx, st, r, c, seen)
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// pick returns the comparison by throughput that is meant: of those that fit, the called
+// one with the largest difference, else the one with the largest difference.
+func pick(s lab.Summary, step string, f explainFlags) (lab.Comparison, error) {
+	var fit []lab.Comparison
+	var steps, variants []string
+	for _, c := range s.Comparisons {
+		if c.Metric != lab.QPS || len(c.Blocks) == 0 {
+			continue
+		}
+		steps, variants = append(steps, c.Level.Step.Name), append(variants, c.Candidate.String())
+		if (step == "" || c.Level.Step.Name == step || c.Level.Step.String() == step) &&
+			(f.clients == 0 || c.Level.Clients == f.clients) && strings.HasPrefix(c.Candidate.String(), f.candidate) {
+			fit = append(fit, c)
+		}
+	}
+	switch {
+	case len(steps) == 0:
+		return lab.Comparison{}, fmt.Errorf("run %d compares nothing", s.Run.ID)
+	case len(fit) == 0 && step != "" && !slices.Contains(steps, step):
+		return lab.Comparison{}, fmt.Errorf("run %d has no step %q%s", s.Run.ID, step, lab.Suggest(step, slices.Compact(slices.Sorted(slices.Values(steps)))))
+	case len(fit) == 0:
+		return lab.Comparison{}, fmt.Errorf("run %d has no comparison of %s at %d clients with a candidate %q; candidates: %s",
+			s.Run.ID, cmp.Or(step, "any step"), f.clients, f.candidate, strings.Join(slices.Compact(slices.Sorted(slices.Values(variants))), ", "))
+	}
+	size := func(c lab.Comparison) float64 {
+		d := math.Abs(c.LogRatio)
+		if isCalled(c) {
+			d += 1000 // any call before all others
+		}
+		return d
+	}
+	return slices.MaxFunc(fit, func(a, b lab.Comparison) int { return cmp.Compare(size(a), size(b)) }), nil
+}
+
+// observations returns what diagnoses of a run have seen, by round.
+func observations(ctx context.Context, st *store.Store, id int64) ([]lab.Observation, error) {
+	kept, err := st.Kept(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var out []lab.Observation
+	for _, f := range kept {
+		if f.Kind != observationKind {
+			continue
+		}
+		var o lab.Observation
+		if err := readKept(st, f, func(r io.Reader) error { return json.NewDecoder(r).Decode(&o) }); err != nil {
+			return nil, fmt.Errorf("observation %q of run %d: %w", f.Name, id, err)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// readKept reads a kept file.
+func readKept(st *store.Store, f store.File, read func(io.Reader) error) error {
+	c, err := st.Content(f.Digest)
+	if err != nil {
+		return err
+	}
+	return errors.Join(read(c), c.Close())
+}
+
+// hasBoth reports whether both sides of a comparison were watched.
+func hasBoth(seen []lab.Observation, c lab.Comparison) bool {
+	base, cand := ofCell(seen, c, c.Base), ofCell(seen, c, c.Candidate)
+	return len(base) > 0 && len(cand) > 0
+}
+
+// ofCell returns the observations of one side of a comparison.
+func ofCell(seen []lab.Observation, c lab.Comparison, v lab.Variant) []lab.Observation {
+	var out []lab.Observation
+	for _, o := range seen {
+		if o.Key.Cell.Variant == v && o.Key.Cell.Level() == c.Level {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// diagnose watches both sides of comparisons, on servers started for it.
+func (e *env) diagnose(ctx context.Context, st *store.Store, r lab.Run, cs []lab.Comparison, seen []lab.Observation, rounds int, slice time.Duration) (err error) {
+	s, err := e.setup(ctx, r.Experiment)
+	if err != nil {
+		return fmt.Errorf("diagnose run %d: %w", r.ID, err)
+	}
+	if err := errors.Join(sameBuilds(r, s), sameWorkloads(ctx, st, r.ID, s)); err != nil {
+		return fmt.Errorf("diagnose run %d: %w", r.ID, err)
+	}
+	unlock, err := lockLab(st.Dir())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p := newProgress(e.stderr, 0)
+	defer p.close()
+	w, err := e.wire(ctx, st, s, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	if err := w.conductor.Sweep(); err != nil {
+		return err
+	}
+	if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
+		return err
+	}
+	return w.look(ctx, s, r, cs, seen, rounds, slice)
+}
+
+// diagnose watches everything that was called in a run that has just ended.
+func (w *wiring) diagnose(ctx context.Context, s *setup, sum lab.Summary) error {
+	called := slices.DeleteFunc(slices.Clone(sum.Comparisons), func(c lab.Comparison) bool { return c.Metric != lab.QPS || !isCalled(c) })
+	if len(called) == 0 {
+		return nil
+	}
+	seen, err := observations(ctx, w.store, sum.Run.ID)
+	if err != nil {
+		return err
+	}
+	return w.look(ctx, s, sum.Run, called, seen, sum.Run.Plan.Diagnose, watchedSlice)
+}
+
+func isCalled(c lab.Comparison) bool { return c.Verdict == lab.Regressed || c.Verdict == lab.Improved }
+
+// watchedSlice is the usual length of a watched slice: enough samples of stacks, and
+// longer than what reading the counters takes.
+const watchedSlice = time.Second
+
+// look has the conductor watch comparisons of a run.
+func (w *wiring) look(ctx context.Context, s *setup, r lab.Run, cs []lab.Comparison, seen []lab.Observation, rounds int, slice time.Duration) error {
+	wanted := map[pair]bool{}
+	for _, c := range cs {
+		wanted[pair{c.Level, c.Candidate}] = true
+	}
+	next := 0
+	for _, o := range seen {
+		next = max(next, o.Key.Block+1)
+	}
+	return w.conductor.Diagnose(ctx, r, run.Diagnosis{
+		Open:        func(l lab.Level, v lab.Variant) bool { return wanted[pair{l, v}] },
+		Instruments: []lab.Instrument{lab.Plain, lab.Stacks, lab.Plans, lab.Waits},
+		First:       next, Rounds: rounds, Slice: slice,
+	}, newWatcher(w, s, r))
+}
+
+// explanation judges what is known of a comparison.
+func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation) (lab.Explanation, error) {
+	in := explain.Input{
+		Comparison: c, Run: r, At: time.Now(),
+		BaseSeen: ofCell(seen, c, c.Base), CandidateSeen: ofCell(seen, c, c.Candidate),
+		PlanDiff: planDiff,
+	}
+	for _, side := range []struct {
+		v  lab.Variant
+		to *[]lab.Slice
+	}{{c.Base, &in.Base}, {c.Candidate, &in.Candidate}} {
+		var err error
+		if *side.to, err = st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &side.v, Level: &c.Level}); err != nil {
+			return lab.Explanation{}, err
+		}
+	}
+	return explain.Explain(in), nil
+}
+
+// planDiff says in what the plans of a statement differ.
+func planDiff(base, candidate lab.StatementPlan) []string {
+	var b, c plan.Node
+	if json.Unmarshal(base.Node, &b) != nil || json.Unmarshal(candidate.Node, &c) != nil || plan.Equal(&b, &c) {
+		return nil
+	}
+	return plan.Diff(&b, &c)
+}
