@@ -46,7 +46,7 @@ func filledRun() lab.Run {
 		Name: "default", Options: []lab.Option{option}, ByFamily: map[lab.Family][]lab.Option{lab.MySQL: {option}},
 		Preload: "jemalloc", Launcher: []string{"taskset", "-c", "0"}, Env: []string{"A=b"},
 	}
-	plan := lab.Plan{Seed: 1<<63 + 5, Budget: time.Hour, Memory: 1 << 34, Together: 3, Confirms: 7, Inject: 0.05, AA: true, Latency: 0.7}.WithDefaults()
+	plan := lab.Plan{Seed: 1<<63 + 5, Budget: time.Hour, Memory: 1 << 34, Together: 3, Confirms: 7, Diagnose: 5, Inject: 0.05, AA: true, Latency: 0.7}.WithDefaults()
 	return lab.Run{
 		Name: "first <light>", Started: time.Date(2026, 11, 30, 23, 59, 59, 123456789, time.UTC),
 		Experiment: lab.Experiment{
