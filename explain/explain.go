@@ -29,9 +29,9 @@ type Input struct {
 	// empty: the same plan. Nil: the lines of the trees are compared.
 	PlanDiff func(base, candidate lab.StatementPlan) []string
 
-	// Known says why a difference in a server variable matters and how much, 0 for nothing
-	// known. Nil: nothing is.
-	Known func(name string) (why string, weight int)
+	// Known says why a difference of set-up matters and how much, 0 for nothing known. Nil:
+	// the function Known.
+	Known func(name, base, candidate string) (why string, weight int)
 }
 
 // Explain judges the evidence. It always returns something: a verdict without a

@@ -139,7 +139,7 @@ func TestSettings(t *testing.T) {
 	in := Input{
 		Comparison: lab.Comparison{Base: baseVariant, Candidate: candVariant},
 		Run:        lab.Run{Sides: map[string]*lab.Side{baseVariant.String(): base, candVariant.String(): cand}},
-		Known: func(name string) (string, int) {
+		Known: func(name, _, _ string) (string, int) {
 			if name == "innodb_adaptive_hash_index" {
 				return "index look-ups through a hash table", 9
 			}

@@ -20,10 +20,12 @@ func settings(in Input) []lab.SettingChange {
 		return nil
 	}
 	out := append(around(base, cand), variables(base, cand)...)
+	why := in.Known
+	if why == nil {
+		why = Known
+	}
 	for i := range out {
-		if in.Known != nil {
-			out[i].Known, out[i].Weight = in.Known(out[i].Name)
-		}
+		out[i].Known, out[i].Weight = why(out[i].Name, out[i].Base, out[i].Candidate)
 	}
 	asked := func(s lab.SettingChange) int {
 		if s.Asked {
