@@ -35,6 +35,7 @@ const (
 	Brief = "brief" // sentences, verdict tables, failures and footnotes
 
 	Dense       = "dense"       // sentences, and a row per candidate: averages of point, range and write steps
+	Totals      = "totals"      // sentences, and seconds of fixed work by category and step
 	Concurrency = "concurrency" // sentences, and two tables per step: values and ratios by number of clients
 
 	Steps    = "steps"    // the least compressed: per step all metrics, absolute and relative
@@ -47,7 +48,8 @@ func Formats() []string {
 	return []string{"text", "html", "csv", "json", "markdown", "benchfmt", "csv-groups", "openmetrics"}
 }
 
-// Write writes a summary in the format of that name. Options matter to text and Markdown.
+// Write writes a summary in the format of that name. Options matter to text and Markdown,
+// and to CSV, which has totals where that is the view.
 func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 	switch format {
 	case "text":
@@ -55,6 +57,9 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 	case "html":
 		return HTML(w, s)
 	case "csv":
+		if o.View == Totals {
+			return CSVTotals(w, s)
+		}
 		return CSV(w, s)
 	case "csv-groups":
 		return CSVGroups(w, s)
@@ -71,7 +76,9 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 }
 
 // Views lists the views of a report.
-func Views() []string { return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response} }
+func Views() []string {
+	return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response, Totals}
+}
 
 // resolve fills in the zero options and checks the others.
 func (o Options) resolve() (Options, error) {

@@ -108,3 +108,19 @@ func (e *env) builds(ctx context.Context, names []string) (map[string]lab.Build,
 	}
 	return out, nil
 }
+
+// preloads finds the allocators that configs name, and fetches those that builds lack.
+func (e *env) preloads(ctx context.Context, s *setup) error {
+	c, err := e.cache()
+	if err != nil {
+		return err
+	}
+	for _, cfg := range s.Configs {
+		for name, b := range s.builds {
+			if s.builds[name], err = c.WithPreload(ctx, b, cfg.Preload); err != nil {
+				return fmt.Errorf("config %s: %w", cfg.Name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -48,6 +48,9 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 	if s.builds, err = e.builds(ctx, x.Builds); err != nil {
 		return nil, err
 	}
+	if err := e.preloads(ctx, s); err != nil {
+		return nil, err
+	}
 	for _, v := range x.Variants() {
 		if err := server.HasEngine(s.builds[v.Build], v.Engine); err != nil {
 			return nil, fmt.Errorf("engines: %w", err)
