@@ -19,8 +19,7 @@ type work struct {
 	category string
 	step     lab.Step // zero: a sum
 	ops      int64
-	seconds  map[lab.Variant]float64
-	ratio    map[lab.Variant]float64 // of seconds, candidate / base; above 1 is slower
+	seconds  map[lab.Variant]float64 // means over blocks
 	missing  []string                // steps that are not in a sum, since some variant has no result
 }
 
@@ -56,42 +55,37 @@ func (v *view) works(clients int) (steps, categories []work, all work) {
 func (v *view) work(l lab.LevelPlan) work {
 	w := work{
 		workload: l.Level.Step.Workload, category: category(l.Level.Step), step: l.Level.Step, ops: l.Ops,
-		seconds: map[lab.Variant]float64{}, ratio: map[lab.Variant]float64{},
+		seconds: map[lab.Variant]float64{},
 	}
 	for _, x := range v.variants {
 		mean := v.means[lab.Cell{Variant: x, Step: l.Level.Step, Clients: l.Level.Clients}]
-		if mean == nil || mean.Values[lab.QPS] <= 0 {
-			continue
-		}
-		w.seconds[x] = float64(l.Ops) / mean.Values[lab.QPS]
-		if e, ok := v.entry(x, l.Level, lab.QPS); ok && x != v.Run.Base && e.judged() && finite(e.comp.LogRatio) {
-			w.ratio[x] = math.Exp(-e.comp.LogRatio)
+		if mean != nil && mean.Values[lab.QPS] > 0 {
+			w.seconds[x] = float64(l.Ops) / mean.Values[lab.QPS]
 		}
 	}
 	return w
 }
 
-// sum adds up steps that every variant has a result of. Its ratio weighs each step's own
-// by the seconds that the base took.
+// sum adds up steps that every variant has a result of.
 func (v *view) sum(steps []work) work {
-	out := work{seconds: map[lab.Variant]float64{}, ratio: map[lab.Variant]float64{}}
-	weighed := map[lab.Variant]float64{}
+	out := work{seconds: map[lab.Variant]float64{}}
 	for _, s := range steps {
-		if len(s.seconds) < len(v.variants) || len(s.ratio) < len(v.candidates) {
+		if len(s.seconds) < len(v.variants) {
 			out.missing = append(out.missing, v.step(s.step))
 			continue
 		}
 		for x, t := range s.seconds {
 			out.seconds[x] += t
-			weighed[x] += s.seconds[v.Run.Base] * s.ratio[x]
-		}
-	}
-	for _, x := range v.candidates {
-		if base := out.seconds[v.Run.Base]; base > 0 {
-			out.ratio[x] = weighed[x] / base
 		}
 	}
 	return out
+}
+
+// ratio returns the seconds of x over those of the base; above 1 is slower.
+func (w work) ratio(x, base lab.Variant) (float64, bool) {
+	t, ok := w.seconds[x]
+	b := w.seconds[base]
+	return t / b, ok && b > 0 && x != base
 }
 
 // totals returns two tables for each number of clients: seconds of the categories, a row
@@ -117,7 +111,7 @@ func (v *view) totals(whole string, f *footnotes) []section {
 		for _, x := range v.variants {
 			cells := plain(v.labelled(x))
 			for _, c := range categories {
-				cells = append(cells, c.cell(x))
+				cells = append(cells, c.cell(x, v.Run.Base))
 			}
 			sums.rows = append(sums.rows, row{cells: cells})
 		}
@@ -129,7 +123,7 @@ func (v *view) totals(whole string, f *footnotes) []section {
 	if len(out) == 0 {
 		return []section{{intro: []string{"No step of this run is fixed work, so there are no totals: reads without ops end by time."}}}
 	}
-	return append(out, section{intro: []string{"Above ×1 is slower. Seconds are those of one slice's operations, means over blocks; ratios pair the blocks. Sums are without a verdict: `--view full` has those of the steps."}})
+	return append(out, section{intro: []string{"Above ×1 is slower. Seconds are those of one slice's operations, means over blocks, and ratios are of these means: without a verdict. `--view full` has the verdicts of the steps, which pair the blocks."}})
 }
 
 func (v *view) stepTotals(steps []work) *table {
@@ -146,7 +140,7 @@ func (v *view) stepTotals(steps []work) *table {
 		name := strings.TrimPrefix(s.step.Name, s.category+".")
 		cells := plain("  "+clean(name), strconv.FormatInt(s.ops, 10))
 		for _, x := range v.variants {
-			cells = append(cells, s.cell(x))
+			cells = append(cells, s.cell(x, v.Run.Base))
 		}
 		t.rows = append(t.rows, row{cells: cells})
 	}
@@ -154,12 +148,12 @@ func (v *view) stepTotals(steps []work) *table {
 }
 
 // cell returns seconds and ratio of a variant.
-func (w work) cell(x lab.Variant) cell {
+func (w work) cell(x, base lab.Variant) cell {
 	seconds, ratio := none, ""
 	if t, ok := w.seconds[x]; ok {
 		seconds = threeDigits(t)
 	}
-	if r, ok := w.ratio[x]; ok {
+	if r, ok := w.ratio(x, base); ok {
 		ratio = "×" + decimals(r, 2)
 	}
 	return cell{parts: []string{seconds, ratio}}
@@ -199,7 +193,14 @@ func CSVTotals(w io.Writer, s lab.Summary) error {
 				if k.ops > 0 {
 					ops = strconv.FormatInt(k.ops, 10)
 				}
-				out.Write(append(row, strconv.FormatBool(x == s.Run.Base), ops, csvKnown(k.seconds, x), csvKnown(k.ratio, x), strings.Join(k.missing, "; ")))
+				seconds, ratio := "", ""
+				if t, ok := k.seconds[x]; ok {
+					seconds = strconv.FormatFloat(t, 'g', 6, 64)
+				}
+				if r, ok := k.ratio(x, s.Run.Base); ok {
+					ratio = strconv.FormatFloat(r, 'g', 6, 64)
+				}
+				out.Write(append(row, strconv.FormatBool(x == s.Run.Base), ops, seconds, ratio, strings.Join(k.missing, "; ")))
 			}
 		}
 	}
@@ -208,11 +209,4 @@ func CSVTotals(w io.Writer, s lab.Summary) error {
 		return fmt.Errorf("write totals of run %d as CSV: %w", s.Run.ID, err)
 	}
 	return nil
-}
-
-func csvKnown(m map[lab.Variant]float64, x lab.Variant) string {
-	if t, ok := m[x]; ok {
-		return strconv.FormatFloat(t, 'g', 6, 64)
-	}
-	return ""
 }
