@@ -11,7 +11,7 @@ import (
 
 // The lines of a time budget.
 const (
-	periodLine  = "time per operation and client"
+	periodLine  = "time per operation"
 	latencyLine = "latency"
 	clientLine  = "client turnaround"
 	userLine    = "server CPU, user"
@@ -228,7 +228,7 @@ func (x *evidence) beside() []lab.Component {
 		}
 	}
 	if s, ok := x.background(); ok {
-		add("background threads of the server, CPU", "sec/op", s)
+		add("background threads, CPU", "sec/op", s)
 	}
 	if known(x.all, clientUser) {
 		blocks := telling(x.all, clientUser, clientSystem)
@@ -238,15 +238,15 @@ func (x *evidence) beside() []lab.Component {
 		name, unit string
 		q          quantity
 	}{
-		{"context switches, voluntary", "1/op", voluntary},
-		{"context switches, forced", "1/op", forced},
+		{"voluntary switches", "1/op", voluntary},
+		{"forced switches", "1/op", forced},
 		{"read from storage", "B/op", readBytes},
 		{"written to storage", "B/op", writeBytes},
 		{"read calls", "1/op", readCalls},
 		{"write calls", "1/op", writeCalls},
 		{"major page faults", "1/op", majorFaults},
-		{"CPUs busy with other processes", "CPUs", hostBusy},
-		{"CPUs taken by the hypervisor", "CPUs", steal},
+		{"other processes", "CPUs", hostBusy},
+		{"hypervisor", "CPUs", steal},
 	} {
 		if known(x.all, l.q) {
 			add(l.name, l.unit, of(x.all, l.q))

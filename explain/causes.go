@@ -250,7 +250,7 @@ func (x *evidence) runqCauses() []lab.Cause {
 		}
 	}
 	if s, ok := x.background(); ok && c.Kind == lab.RunqCause {
-		b := component("background threads of the server, CPU", "sec/op", s, stat.Prior{})
+		b := component("background threads, CPU", "sec/op", s, stat.Prior{})
 		// That much CPU per operation is used by all clients' operations together.
 		if b.Holds() && b.Diff*q.Diff > 0 && math.Abs(b.Diff)*float64(x.Comparison.Level.Clients) > math.Abs(q.Diff)/10 {
 			c.Kind, c.What = lab.OverheadCause, "waiting for a CPU that background threads of the server had"

@@ -74,7 +74,7 @@ func TestCauses(t *testing.T) {
 			[]lab.CauseKind{lab.ClientCause}, 1, "the client", "",
 		}, {
 			"background", func(n *need) { n.runq += 60e-6; n.back += 40e-6 },
-			[]lab.CauseKind{lab.OverheadCause}, 1, "background threads", "background threads of the server, CPU: +",
+			[]lab.CauseKind{lab.OverheadCause}, 1, "background threads", "background threads, CPU: +",
 		}, {
 			"plan", func(n *need) {
 				n.user += 300e-6

@@ -17,13 +17,14 @@ var assets embed.FS
 // HTML writes one self-contained page: no network, no file beside it. It works without
 // its script, which only sorts, filters and saves figures; the content security policy
 // allows that script by its digest and nothing else, so that a name from a user or a
-// server that got through the escaping would still not run.
-func HTML(w io.Writer, s lab.Summary) error {
-	page, err := newPage(s)
+// server that got through the escaping would still not run. Explanations of single
+// verdicts stand behind the table of all.
+func HTML(w io.Writer, s lab.Summary, whys ...Why) error {
+	page, err := newPage(s, whys)
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
-	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/diagnosis.html")
+	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/diagnosis.html", "html/why.html")
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
@@ -51,6 +52,7 @@ type page struct {
 	Caveat     string
 	Lamped     bool // so that the legend tells red and amber
 	Levels     levelTable
+	Whys       []whyPart
 	Absolute   absoluteTable
 	Costs      costTable
 	Noise      noiseTable
@@ -68,7 +70,7 @@ type notePart struct {
 
 type failurePart struct{ Variant, Where, Blocks, Reason string }
 
-func newPage(s lab.Summary) (*page, error) {
+func newPage(s lab.Summary, whys []Why) (*page, error) {
 	style, err := assets.ReadFile("html/style.css")
 	if err != nil {
 		return nil, err
@@ -95,6 +97,7 @@ func newPage(s lab.Summary) (*page, error) {
 	p.Candidates = b.candidateParts()
 	p.Short = b.short()
 	p.Lamped = v.lamped()
+	p.Whys = whyParts(whys)
 	p.Absolute = v.absoluteTable()
 	p.Costs = v.costTable()
 	p.Noise = v.noiseTable()

@@ -23,6 +23,7 @@ type Options struct {
 	Width  int        // columns of the terminal, to which tables are wrapped; 0: no limit
 	Color  bool       // colour verdicts with ANSI escapes, in text only
 	View   string     // one of Views; empty: Full
+	Whys   []Why      // explanations of single verdicts, in the page only
 
 	// Decimals of ratios in text and Markdown: 3, which 0 means, or 2. With 2 they stand
 	// alone, without intervals, where a table is not about verdicts.
@@ -55,7 +56,7 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 	case "text":
 		return Text(w, s, o)
 	case "html":
-		return HTML(w, s)
+		return HTML(w, s, o.Whys...)
 	case "csv":
 		if o.View == Totals {
 			return CSVTotals(w, s)

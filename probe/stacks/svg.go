@@ -140,7 +140,7 @@ func (d *drawing) legend(id string) {
 	if d.Floor > 0 {
 		floor = fmt.Sprintf(", at least %s µs", figure(d.Floor))
 	}
-	d.text(4, 30, fmt.Sprintf("Width: the %s time and what only the other side has, %s µs in all. Colour: the difference, of a function with what it calls, beyond %d standard errors of sampling%s.", side, figure(svgWidth/d.scale), NoiseZ, floor))
+	d.text(4, 30, fmt.Sprintf("Width: the %s time and what only the other side has, %s µs in all. Colour: the difference with all that is called, beyond %d standard errors%s.", side, figure(svgWidth/d.scale), NoiseZ, floor))
 	x := 4.0
 	for _, k := range []struct{ fill, edge, label string }{
 		{less(1), edgeLess, "less"}, {less(0.15), edgeLess, "a little less"}, {noise, edgeNoise, "within sampling noise"}, {more(0.15), edgeMore, "a little more"}, {more(1), edgeMore, "more"},

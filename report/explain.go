@@ -1,0 +1,394 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"backslide/lab"
+)
+
+// ExplainFormats lists the formats that Explain knows. A page holds explanations as
+// sections of a run's report: HTML.
+func ExplainFormats() []string { return []string{"text", "markdown", "json"} }
+
+// Explain writes why a candidate differs from the base at one level, in the format of that
+// name. Of the options, Width and Color matter, and only to text.
+func Explain(w io.Writer, format string, e lab.Explanation, o Options) error {
+	switch format {
+	case "text":
+		return writeText(w, newAnswer(e).sections(o.Width), o)
+	case "markdown":
+		return writeMarkdown(w, newAnswer(e).sections(0))
+	case "json":
+		return explainJSON(w, e)
+	}
+	return fmt.Errorf("format %q of an explanation is unknown%s", format, lab.Suggest(format, ExplainFormats()))
+}
+
+// How many lines of a list people are shown; the rest is in the JSON.
+const (
+	mostFunctions = 25
+	mostEvents    = 12
+	mostCounters  = 15
+	mostSettings  = 20
+)
+
+// answer is an explanation arranged for reading. All formats draw from it.
+type answer struct {
+	lab.Explanation
+	base, candidate string // names as short as tells them apart
+}
+
+func newAnswer(e lab.Explanation) *answer {
+	names := shortNames([]lab.Variant{e.Comparison.Base, e.Comparison.Candidate})
+	return &answer{Explanation: e, base: names[e.Comparison.Base], candidate: names[e.Comparison.Candidate]}
+}
+
+// title names what is explained.
+func (a *answer) title() string {
+	return fmt.Sprintf("%s, %s: %s against %s", clean(a.Comparison.Level.Step.Name), count(a.Comparison.Level.Clients, "client"), a.candidate, a.base)
+}
+
+// sections returns the explanation, in order: the causes first, then the evidence.
+func (a *answer) sections(width int) []section {
+	out := []section{{intro: []string{clean(a.Headline) + "."}}, a.causes()}
+	out = append(out,
+		a.amounts("Where the time of an operation goes", a.Budget, len(a.Budget), true, width),
+		a.amounts("Beside it", a.Beside, len(a.Beside), false, width),
+		a.amounts("CPU by function", seen(a.Functions), mostFunctions, true, width),
+		a.amounts("Waiting that burns CPU", seen(a.Spins), mostFunctions, true, width),
+		a.amounts("Waits of the clients' threads", seen(a.Events), mostEvents, true, width),
+		a.amounts("Counters, those that changed most first", seen(a.Counters), mostCounters, false, width).unjudged(),
+		a.plans(), a.settings(), a.cost(),
+		section{title: "Doubts", list: a.doubts()},
+	)
+	return append(out, section{intro: []string{a.caveat()}})
+}
+
+// caveat says how to read intervals.
+func (a *answer) caveat() string {
+	s := "Brackets are 99 % intervals over restarts; a cause is named only where its interval excludes zero. ▼ worse, ▲ better than the base."
+	if a.Run > 0 {
+		s += fmt.Sprintf(" Run %d.", a.Run)
+	}
+	return s
+}
+
+// seen returns the components that either side has any of.
+func seen(cs []lab.Component) []lab.Component {
+	return slices.DeleteFunc(slices.Clone(cs), func(c lab.Component) bool { return c.Base == 0 && c.Candidate == 0 })
+}
+
+// doubts returns the doubts about the comparison and about its explanation.
+func (a *answer) doubts() []string {
+	var out []string
+	for _, d := range slices.Concat(a.Doubts, a.Comparison.Notes) {
+		out = append(out, clean(d))
+	}
+	return out
+}
+
+// causes returns the ranked list, with what no cause accounts for as its last line.
+func (a *answer) causes() section {
+	out := section{title: "Causes, by their share of the difference in time"}
+	for i, c := range a.Causes {
+		lines := []string{fmt.Sprintf("%d. %s %s: %s", i+1, a.share(c.Amount), clean(c.What), a.difference(c.Amount))}
+		for _, e := range c.Evidence {
+			lines = append(lines, clean(e))
+		}
+		out.list = append(out.list, strings.Join(lines, "\n"))
+	}
+	if rest, ok := a.rest(); ok {
+		out.list = append(out.list, "– "+rest)
+	}
+	if len(out.list) == 0 {
+		return section{}
+	}
+	return out
+}
+
+// rest says what no cause accounts for, if there is anything to account for.
+func (a *answer) rest() (string, bool) {
+	u := a.Unexplained
+	if u.Unit == "" {
+		return "", false
+	}
+	return fmt.Sprintf("%s not accounted for: %s", a.share(u), withUnit(u.Diff, u.Unit)), true
+}
+
+// share returns the share of the difference that a component makes; nothing if no share
+// can be given.
+func (a *answer) share(c lab.Component) string {
+	if c.Share == 0 && c.Diff != 0 {
+		return none
+	}
+	return wholePercent(c.Share)
+}
+
+func wholePercent(x float64) string {
+	if !finite(x) {
+		return none
+	}
+	return sign(fmt.Sprintf("%.0f", 100*x)) + " %"
+}
+
+// difference returns a component's difference with its interval and unit.
+func (a *answer) difference(c lab.Component) string {
+	s := withUnit(c.Diff, c.Unit)
+	if span := unitSpan(c); span != "" {
+		s += " " + span
+	}
+	return s
+}
+
+// unitOf returns the unit in which amounts are shown, and the factor to it.
+func unitOf(unit string) (string, float64) {
+	switch unit {
+	case "sec/op":
+		return "µs/op", 1e6
+	case "1/op":
+		return "/op", 1
+	}
+	return clean(unit), 1
+}
+
+func withUnit(v float64, unit string) string {
+	u, f := unitOf(unit)
+	if strings.HasPrefix(u, "/") {
+		return plus(f*v) + u
+	}
+	return plus(f*v) + " " + u
+}
+
+// plus returns an amount with its sign.
+func plus(v float64) string {
+	s := amount(roundTo(v, 3))
+	if v < 0 && strings.HasPrefix(s, "<") { // closer to zero than is shown
+		return minus + s[1:]
+	}
+	if v > 0 && s != none && strings.Trim(s, "0.") != "" {
+		return "+" + strings.TrimPrefix(s, "<")
+	}
+	return s
+}
+
+// unitSpan returns the interval of a component in its shown unit: [+2.10, +3.40].
+func unitSpan(c lab.Component) string {
+	_, f := unitOf(c.Unit)
+	if !finite(c.Lo) || !finite(c.Hi) {
+		return ""
+	}
+	return "[" + plus(f*c.Lo) + ", " + plus(f*c.Hi) + "]"
+}
+
+// stateOf says whether a component is more or less of a cost than it was, if it is either.
+func costState(c lab.Component) state {
+	switch {
+	case !c.Holds():
+		return ""
+	case c.Diff > 0:
+		return regressed
+	}
+	return improved
+}
+
+// markOf returns the sign of a component's state.
+func costMark(c lab.Component) string {
+	if s := costState(c); s != "" {
+		return s.mark()
+	}
+	return ""
+}
+
+// amounts returns a table of components, at most so many, base beside candidate.
+func (a *answer) amounts(title string, cs []lab.Component, most int, shares bool, width int) section {
+	if len(cs) == 0 {
+		return section{}
+	}
+	out := section{title: title}
+	unit := oneUnit(cs)
+	if unit != "" {
+		u, _ := unitOf(unit)
+		out.title += ", " + u
+	}
+	t := &table{head: []string{"", "base", "candidate", "difference"}, fixed: 1}
+	if shares {
+		t.head = append(t.head, "share")
+	}
+	room := 70
+	if width > 0 {
+		room = max(24, width-54)
+	}
+	for _, c := range cs[:min(len(cs), most)] {
+		u, f := unitOf(c.Unit)
+		name := shorten(clean(c.Name), room)
+		if unit == "" {
+			name += ", " + u
+		}
+		cells := append(plain(name, amount(f*c.Base), amount(f*c.Candidate)),
+			cell{parts: []string{plus(f * c.Diff), unitSpan(c), costMark(c)}, state: costState(c)})
+		if shares {
+			cells = append(cells, plain(a.share(c))...)
+		}
+		t.rows = append(t.rows, row{cells: cells})
+		if c.Note != "" {
+			out.list = append(out.list, shorten(clean(c.Name), room)+": "+clean(c.Note))
+		}
+	}
+	if n := len(cs) - most; n > 0 {
+		out.list = append(out.list, fmt.Sprintf("and %d more, in the JSON", n))
+	}
+	out.table = t
+	return out
+}
+
+// unjudged takes away what says better or worse: a counter may go either way for either reason.
+func (s section) unjudged() section {
+	if s.table != nil {
+		for _, r := range s.table.rows {
+			last := &r.cells[3]
+			last.parts, last.state = last.parts[:2], ""
+		}
+	}
+	return s
+}
+
+// oneUnit returns the unit that all components have, if they do.
+func oneUnit(cs []lab.Component) string {
+	for _, c := range cs {
+		if c.Unit != cs[0].Unit {
+			return ""
+		}
+	}
+	return cs[0].Unit
+}
+
+// shorten cuts text to a number of columns, its middle out, since both ends of a name tell
+// it from others.
+func shorten(s string, room int) string {
+	if columns(s) <= room {
+		return s
+	}
+	runes := []rune(s)
+	head := room * 2 / 3
+	if strings.Contains(s, "/") { // the end of a path says more
+		head = room / 3
+	}
+	tail := room - head - 1
+	if len(runes) <= room { // wide characters
+		return string(runes[:min(len(runes), room/2)]) + "…"
+	}
+	return string(runes[:head]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// plans says which plans changed and how, and that the others did not.
+func (a *answer) plans() section {
+	out := section{title: "Plans"}
+	same := 0
+	for _, p := range a.Plans {
+		if len(p.Changes) == 0 && len(p.Flips) == 0 {
+			same++
+			continue
+		}
+		lines := []string{shorten(clean(p.Statement), 160)}
+		for _, c := range p.Changes {
+			lines = append(lines, clean(c))
+		}
+		if s := rowsText(p); s != "" {
+			lines = append(lines, s)
+		}
+		if len(p.Flips) > 0 {
+			lines = append(lines, "flips between restarts: "+clean(strings.Join(p.Flips, ", ")))
+		}
+		for _, side := range [][2]string{{"base", p.Base}, {"candidate", p.Candidate}} {
+			for i, l := range strings.Split(cleanTree(side[1]), "\n") {
+				if i == 0 {
+					l = side[0] + ": " + l
+				} else {
+					l = strings.Repeat(" ", len(side[0])+2) + l
+				}
+				lines = append(lines, l)
+			}
+		}
+		out.list = append(out.list, strings.Join(lines, "\n"))
+	}
+	if same > 0 {
+		out.list = append(out.list, sameText(same))
+	}
+	if len(out.list) == 0 {
+		return section{}
+	}
+	return out
+}
+
+func sameText(n int) string { return count(n, "statement") + " with the same plan on both sides" }
+
+// rowsText says how many rows an execution examines by the plans, where they say it.
+func rowsText(p lab.PlanChange) string {
+	if p.BaseRows < 0 || p.CandidateRows < 0 {
+		return ""
+	}
+	return fmt.Sprintf("rows examined for each execution: %s, %s in the base", amount(p.CandidateRows), amount(p.BaseRows))
+}
+
+// cleanTree makes a tree safe to show; blanks at the beginning of lines are kept.
+func cleanTree(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(clean(l), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// settings lists what nobody asked for, and then what the experiment set.
+func (a *answer) settings() section {
+	if len(a.Settings) == 0 {
+		return section{}
+	}
+	out := section{title: "Differences of set-up"}
+	t := &table{head: []string{"setting", "base", "candidate", ""}, fixed: 1}
+	heading := ""
+	for _, s := range a.Settings[:min(len(a.Settings), mostSettings)] {
+		if h := askedText(s); h != heading {
+			t.rows, heading = append(t.rows, row{heading: h}), h
+		}
+		t.rows = append(t.rows, row{cells: []cell{
+			plain("  " + shorten(clean(s.Name), 40))[0], {parts: []string{"", shorten(clean(s.Base), 30)}}, {parts: []string{"", shorten(clean(s.Candidate), 30)}}, {parts: []string{"", clean(s.Known)}},
+		}})
+	}
+	if n := len(a.Settings) - mostSettings; n > 0 {
+		out.list = append(out.list, fmt.Sprintf("and %d more, in the JSON", n))
+	}
+	out.table = t
+	return out
+}
+
+func askedText(s lab.SettingChange) string {
+	if s.Asked {
+		return "set by the experiment"
+	}
+	return "not asked for"
+}
+
+// cost says how much the instruments slowed down what they watched.
+func (a *answer) cost() section {
+	out := section{title: "What watching cost"}
+	for _, c := range a.Cost {
+		out.list = append(out.list, a.costText(c))
+	}
+	if len(out.list) == 0 {
+		return section{}
+	}
+	return out
+}
+
+func (a *answer) costText(c lab.InstrumentCost) string {
+	name := a.candidate
+	if c.Variant == a.Comparison.Base {
+		name = a.base
+	}
+	return fmt.Sprintf("%s on %s: %s of its throughput without, in %s", clean(string(c.Instrument)), name, ratio(math.Log(c.Ratio)), count(c.N, "round"))
+}
