@@ -19,8 +19,8 @@ import (
 // engine, waiting for a metadata lock (wait/lock) contains waiting for its condition. So
 // Events holds the innermost ones only: wait/synch, wait/io/file, wait/io/socket. Those
 // around them are in Around and must not be added to Events. For one wait the servers have
-// no event of their own: InnoDB's waiting for a row lock of another transaction, which
-// lies within wait/io/table alone. It is in Events as RowLock, by the engine's own clock.
+// no event of their own: for a row lock of another transaction. It is in Events as RowLock
+// and RocksRowLock, by the engines' own clocks.
 type Delta struct {
 	Ops     int64
 	Wall    float64 // seconds between the snapshots
@@ -40,9 +40,12 @@ type Delta struct {
 	Notes []string
 }
 
-// RowLock is the name of the event that stands for waits for row locks in InnoDB. It is
-// made from Innodb_row_lock_time, which counts whole milliseconds over all connections.
-const RowLock = "wait/lock/row/innodb (Innodb_row_lock_time)"
+// The names of the events that stand for waits for row locks. They are made from what the
+// engines count over all connections: InnoDB in whole milliseconds, MyRocks in nanoseconds.
+const (
+	RowLock      = "wait/lock/row/innodb (Innodb_row_lock_time)"
+	RocksRowLock = "wait/lock/row/rocksdb (KEY_LOCK_WAIT_TIME)"
+)
 
 // Between returns what happened from a to b, divided by ops. If the server was restarted
 // or its counters were reset meanwhile, that is a note, and what is not known is left out:
@@ -143,6 +146,9 @@ func (d *Delta) events(t tables, c map[string]int64) {
 		d.sayImpossible(byThread, t.b.Ended.Sub(t.a.Began).Seconds())
 		if ms := c["Innodb_row_lock_time"]; ms > 0 {
 			inner[RowLock] = tally{n: max(c["Innodb_row_lock_waits"], 1), sec: float64(ms) / 1e3}
+		}
+		if ns := c[rocksName("KEY_LOCK_WAIT_TIME")]; ns > 0 {
+			inner[RocksRowLock] = tally{n: max(c[rocksName("KEY_LOCK_WAIT_COUNT")], 1), sec: float64(ns) / 1e9}
 		}
 		d.Events, d.Around = d.perOp(inner), d.perOp(around)
 		if all, ok := t.change(serverWaits); ok {

@@ -16,6 +16,7 @@ type counters struct {
 	global  map[string]string // status of the server
 	session map[string]string // status of the observer's connection
 	engines map[string]int64  // counters of the engines by name
+	own     string            // id of the observer's connection
 	notes   []string
 }
 
@@ -46,7 +47,14 @@ func readCounters(ctx context.Context, query Query, statusFirst bool) (counters,
 // session's counters again and adds it to the server's alone. In this order, always: what
 // the first statement adds to the second is the same in every reading and vanishes in the
 // difference.
-func (c *counters) readStatus(ctx context.Context, query Query) (err error) {
+func (c *counters) readStatus(ctx context.Context, query Query) error {
+	_, rows, err := query(ctx, "SELECT CONNECTION_ID()")
+	if err != nil {
+		return fmt.Errorf("ask for our connection's id: %w", err)
+	}
+	if len(rows) == 1 && len(rows[0]) == 1 && rows[0][0] != nil {
+		c.own = *rows[0][0]
+	}
 	if c.session, err = status(ctx, query, "SESSION"); err == nil {
 		c.global, err = status(ctx, query, "GLOBAL")
 	}
@@ -140,18 +148,31 @@ func readRocksDB(ctx context.Context, query Query, out map[string]int64) error {
 		return err
 	}
 	for name, v := range values {
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-			out["rocksdb perf context "+clean(&name)] = n
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && name != "IO_THREAD_POOL_ID" {
+			out[rocksName(clean(&name))] = n
 		}
 	}
 	return nil
+}
+
+// rocksName is the name under which a statistic of MyRocks is counted, with its unit.
+func rocksName(stat string) string {
+	name := "rocksdb perf context " + stat
+	if strings.HasSuffix(stat, "_TIME") || strings.HasSuffix(stat, "_NANOS") {
+		name += " (ns)"
+	}
+	return name
 }
 
 // counterChange returns what others than the observer added to each counter from a to b,
 // and notes on what cannot be said.
 func counterChange(a, b counters) (map[string]int64, []string) {
 	out := map[string]int64{}
-	var down []string
+	var down, notes []string
+	if a.own != b.own {
+		notes = append(notes, "the observer's connection is not the same in both readings: some of its own work is in the counters")
+		a.session = nil // the new one's count from its begin
+	}
 	for name, v := range b.global {
 		after, err1 := strconv.ParseInt(v, 10, 64)
 		before, err2 := strconv.ParseInt(a.global[name], 10, 64)
@@ -160,12 +181,10 @@ func counterChange(a, b counters) (map[string]int64, []string) {
 		}
 		d := after - before
 		if d >= 0 && countedBySession(name, a, b) {
-			own1, err1 := strconv.ParseInt(a.session[name], 10, 64)
-			own2, err2 := strconv.ParseInt(b.session[name], 10, 64)
-			if err1 == nil && err2 == nil {
-				// Below zero by some bytes: answers are not always of one length.
-				d = max(0, d-(own2-own1))
-			}
+			own1, _ := strconv.ParseInt(a.session[name], 10, 64)
+			own2, _ := strconv.ParseInt(b.session[name], 10, 64)
+			// Below zero by some bytes: answers are not always of one length.
+			d = max(0, d-(own2-own1))
 		}
 		switch {
 		case d < 0:
@@ -184,7 +203,7 @@ func counterChange(a, b counters) (map[string]int64, []string) {
 			out[name] = d
 		}
 	}
-	return out, downNote(down)
+	return out, append(notes, downNote(down)...)
 }
 
 // downNote names counters that went down, which counters do not: they were reset, or wrap
@@ -209,7 +228,7 @@ func downNote(down []string) []string {
 // SHOW SESSION STATUS shows the server's value for those that are not, so they are known
 // by being equal; a counter that only the observer ever moved is known by its name.
 func countedBySession(name string, a, b counters) bool {
-	if a.session[name] != a.global[name] || b.session[name] != b.global[name] {
+	if a.session != nil && a.session[name] != a.global[name] || b.session[name] != b.global[name] {
 		_, ok := b.session[name]
 		return ok
 	}

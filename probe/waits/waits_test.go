@@ -181,6 +181,20 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestCountersOtherConnection: what the second connection did is taken off, and it is
+// said that the first one's is not.
+func TestCountersOtherConnection(t *testing.T) {
+	a := counters{own: "5", global: map[string]string{"Com_select": "1000", "Innodb_rows_read": "50"}, session: map[string]string{"Com_select": "900", "Innodb_rows_read": "50"}}
+	b := counters{own: "6", global: map[string]string{"Com_select": "1104", "Innodb_rows_read": "70"}, session: map[string]string{"Com_select": "4", "Innodb_rows_read": "70"}}
+	got, notes := counterChange(a, b)
+	if diff := cmp.Diff(map[string]int64{"Com_select": 100, "Innodb_rows_read": 20}, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "not the same") {
+		t.Errorf("%q", notes)
+	}
+}
+
 func TestGauges(t *testing.T) {
 	for _, name := range []string{"Threads_running", "Threads_connected", "Threads_cached", "Open_tables", "Uptime", "Innodb_buffer_pool_pages_dirty", "Innodb_row_lock_time_avg", "Innodb_row_lock_current_waits",
 		"Innodb_data_pending_reads", "innodb_metrics os_log_pending_fsyncs", "Innodb_history_list_length", "Innodb_lsn_current", "Memory_used", "Max_used_connections", "Key_blocks_used", "Last_query_cost"} {
