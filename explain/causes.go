@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"backslide/lab"
 	"backslide/stat"
@@ -100,7 +101,9 @@ func (x *evidence) modes() []string {
 func (x *evidence) notSpins() []lab.Component {
 	var out []lab.Component
 	for _, f := range x.functions {
-		if !slices.ContainsFunc(x.spins, func(s lab.Component) bool { return s.Name == f.Name }) {
+		if !slices.ContainsFunc(x.spins, func(s lab.Component) bool {
+			return s.Name == f.Name || strings.HasPrefix(s.Name, f.Name+", ") // with what it waits for behind it
+		}) {
 			out = append(out, f)
 		}
 	}
@@ -171,6 +174,10 @@ func (x *evidence) blockedCauses() []lab.Cause {
 		c.Evidence = []string{"on what is not known: there are fewer than two rounds with waits timed on both sides"}
 	}
 	c.Evidence = append(c.Evidence, x.switching(left)...)
+	for _, s := range x.list(slices.Concat(x.around, x.stages), left) {
+		c.Evidence = append(c.Evidence, "in "+s+" (waits without an instrument and CPU time are in it too)")
+	}
+	c.Evidence = append(c.Evidence, x.lockCounters(left)...)
 	return append(out, c)
 }
 
@@ -186,6 +193,18 @@ func (x *evidence) switching(left lab.Component) []string {
 		return nil
 	}
 	return []string{c.Name + ": " + amounts(c)}
+}
+
+// lockCounters returns what counters of the server say of waiting and locking.
+func (x *evidence) lockCounters(left lab.Component) []string {
+	var out []string
+	for _, c := range x.counters {
+		name := strings.ToLower(c.Name)
+		if c.Holds() && c.Diff*left.Diff > 0 && (strings.Contains(name, "wait") || strings.Contains(name, "lock_time")) && len(out) < named {
+			out = append(out, c.Name+": "+amounts(c))
+		}
+	}
+	return out
 }
 
 // times says how often an event was waited for, where that is known.

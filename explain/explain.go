@@ -42,6 +42,7 @@ func Explain(in Input) lab.Explanation {
 		Run: in.Run.ID, At: in.At, Comparison: in.Comparison,
 		Budget: x.budgetLines(), Beside: x.beside(),
 		Functions: x.functions, Spins: x.spins, Events: x.events, Counters: x.counters,
+		Background: x.behind, Around: x.around, Stages: x.stages, FileIO: x.files,
 		Plans: x.plans, Settings: settings(in), Cost: cost(in),
 	}
 	if x.sign != 0 {
@@ -60,7 +61,9 @@ type evidence struct {
 
 	budget
 	functions, spins, events, counters []lab.Component
-	spinning                           lab.Component // all spins together
+	behind                             []lab.Component // functions of background threads
+	around, stages, files              []lab.Component // times that contain those of events and of CPU
+	spinning                           lab.Component   // all spins together
 	plans                              []lab.PlanChange
 	doubts                             []string
 }
@@ -85,6 +88,10 @@ func newCase(in Input) *evidence {
 	x.spinning = x.total(lab.Stacks, "waiting that burns CPU", "sec/op", func(o lab.Observation) []lab.Amount { return o.Spins })
 	x.events = x.waits()
 	x.counters = ranked(x.rounds(lab.Plain, "1/op", func(o lab.Observation) []lab.Amount { return o.Counters }, bySquare))
+	x.behind = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Background }, byMean)
+	x.around = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Around }, bySquare)
+	x.stages = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Stages }, bySquare)
+	x.files = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.FileIO }, bySquare)
 	x.plans = x.planChanges()
 	x.observed()
 	return x

@@ -145,11 +145,11 @@ type Explanation struct {
 	Functions   []Component      `json:"functions,omitempty"`
 	Spins       []Component      `json:"spins,omitempty"`
 	Events      []Component      `json:"events,omitempty"`
-	Idle        Amount           `json:"idle,omitzero"`      // seconds that the clients' threads waited for a next statement: the client's time
-	Around      []Amount         `json:"around,omitempty"`   // seconds by events that contain Events and CPU time: table I/O, metadata locks
-	Stages      []Amount         `json:"stages,omitempty"`   // seconds of the clients' statements by stage: contain Events and CPU time
-	Files       []Amount         `json:"files_io,omitempty"` // seconds of all threads by kind of file and what was done
 	Counters    []Component      `json:"counters,omitempty"`
+	Background  []Component      `json:"background,omitempty"` // CPU of the server's other threads by function
+	Around      []Component      `json:"around,omitempty"`     // as in Observation
+	Stages      []Component      `json:"stages,omitempty"`     // likewise
+	FileIO      []Component      `json:"file_io,omitempty"`    // likewise
 	Plans       []PlanChange     `json:"plans,omitempty"`
 	Settings    []SettingChange  `json:"settings,omitempty"`
 	Cost        []InstrumentCost `json:"cost,omitempty"`

@@ -62,6 +62,10 @@ func (a *answer) sections(width int) []section {
 		a.amounts("Waiting that burns CPU", seen(a.Spins), mostFunctions, true, width),
 		a.amounts("Waits of the clients' threads", seen(a.Events), mostEvents, true, width),
 		a.amounts("Counters, those that changed most first", seen(a.Counters), mostCounters, false, width).unjudged(),
+		a.amounts("Statements by stage, waits and CPU together", seen(a.Stages), mostEvents, true, width),
+		a.amounts("Table I/O and locks, waits and CPU together", seen(a.Around), mostEvents, true, width),
+		a.amounts("File I/O of all threads", seen(a.FileIO), mostEvents, false, width),
+		a.amounts("CPU of background threads by function", seen(a.Background), mostEvents, false, width),
 		a.plans(), a.settings(), a.cost(),
 		section{title: "Doubts", list: a.doubts()},
 	)

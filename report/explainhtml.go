@@ -145,6 +145,10 @@ func newWhyPart(w Why, id string) whyPart {
 		{"Waiting that burns CPU", seen(a.Spins), mostFunctions, true, true},
 		{"Waits of the clients' threads", seen(a.Events), mostEvents, true, true},
 		{"Counters, those that changed most first", seen(a.Counters), mostCounters, false, false},
+		{"Statements by stage, waits and CPU together", seen(a.Stages), mostEvents, true, true},
+		{"Table I/O and locks, waits and CPU together", seen(a.Around), mostEvents, true, true},
+		{"File I/O of all threads", seen(a.FileIO), mostEvents, false, true},
+		{"CPU of background threads by function", seen(a.Background), mostEvents, false, true},
 	} {
 		if len(t.cs) > 0 {
 			p.Tables = append(p.Tables, a.amountTable(t.title, t.cs, t.most, t.shares, t.judged))

@@ -50,8 +50,7 @@ func newExplain(e *env) *cobra.Command {
 			}
 			o := report.Options{Color: e.color()}
 			o.Width, _ = e.terminal()
-			_ = o
-			return json.NewEncoder(e.stdout).Encode(x)
+			return report.Explain(e.stdout, f.format, x, o)
 		},
 	}
 	cmd.Flags().IntVar(&f.clients, "clients", 0, "number of `clients`; 0: that with the largest difference")
