@@ -50,6 +50,31 @@ func orderDoubt(order []float64) []string {
 	return nil
 }
 
+// slowDoubt withholds a verdict when a role of a step fell behind its rate: what ran
+// beside it was spared that work.
+func (j *judge) slowDoubt(p *pair) []string {
+	var out []string
+	for _, v := range []lab.Variant{j.run.Base, p.candidate} {
+		worst := map[string]slow{}
+		var roles []string
+		seen := map[string]map[int32]bool{}
+		for _, s := range j.of(v, p.plan.Level).slow {
+			if seen[s.role] == nil {
+				roles, seen[s.role], worst[s.role] = append(roles, s.role), map[int32]bool{}, s
+			}
+			if seen[s.role][s.block] = true; s.rate/s.offered < worst[s.role].rate/worst[s.role].offered {
+				worst[s.role] = s
+			}
+		}
+		for _, r := range roles {
+			w := worst[r]
+			out = append(out, fmt.Sprintf("%s fell behind: %s came to %.1f of %.1f operations a second in block %d (in %s in all), so what ran beside it is not comparable: no verdict",
+				v, r, w.rate, w.offered, w.block+1, blocks(len(seen[r]))))
+		}
+	}
+	return out
+}
+
 // needs says how many blocks a verdict takes, if there are too few.
 func needs(p lab.Plan, n int) []string {
 	switch {

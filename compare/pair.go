@@ -70,6 +70,12 @@ func (j *judge) pair(l lab.LevelPlan, v lab.Variant, metrics []lab.Metric) *pair
 			continue
 		}
 		switch {
+		case l.Whole():
+			if x[0].block != block {
+				flush()
+				block = x[0].block
+			}
+			addGroup(&base, &cand, x[:gx], y[:gy])
 		case gx != 2 || gy != 2:
 		case j.disturbed[l.Level][x[0].group()]:
 			p.dropped++
@@ -130,15 +136,25 @@ func addGroup(base, cand *sums, x, y []obs) {
 		most = firstLatency
 	}
 	for m := range most {
-		vx, vy := x[0].amount[m]+x[1].amount[m], y[0].amount[m]+y[1].amount[m]
+		vx, ox := amounts(x, m)
+		vy, oy := amounts(y, m)
 		if math.IsNaN(vx) || math.IsNaN(vy) {
 			continue
 		}
 		base.amount[m] += vx
-		base.known[m] += x[0].ops + x[1].ops
+		base.known[m] += ox
 		cand.amount[m] += vy
-		cand.known[m] += y[0].ops + y[1].ops
+		cand.known[m] += oy
 	}
+}
+
+// amounts adds up a metric and the operations of slices.
+func amounts(group []obs, m int) (amount, ops float64) {
+	for _, o := range group {
+		amount += o.amount[m]
+		ops += o.ops
+	}
+	return amount, ops
 }
 
 func (s *sums) add(group []obs) {

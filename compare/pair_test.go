@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -242,5 +243,43 @@ func TestDoneAfterFailures(t *testing.T) {
 	}
 	if c := qps(summary(t, run, early))[0]; c.Done {
 		t.Error("done before the last block")
+	}
+}
+
+// A level that is whole has one slice of each side in a block. Those who take turns to be
+// first cancel drift over two blocks; a role that fell behind its rate takes the verdict.
+func TestWhole(t *testing.T) {
+	s := sim{blocks: 6, slices: 2, levels: 1, clients: 1, candidates: 1, theta: -0.2, seed: 1}
+	run, all := s.run(), slices.DeleteFunc(s.measure(), func(s lab.Slice) bool { return s.Seq > 0 })
+	run.Levels[0].Limit, run.Levels[0].Read, run.Levels[0].Slices = time.Hour, false, 1
+	all = change(all, func(s *lab.Slice) {
+		base := s.Cell.Variant == run.Base
+		s.Position = 1
+		if base == (s.Block%2 == 0) {
+			s.Position = 0
+		}
+		s.Parts = []lab.Part{{Role: "query", Ops: s.Ops}, {Role: "insert", Ops: int64(math.Ceil(9500 * s.Wall)), Offered: 10000}}
+	})
+	c := qps(summary(t, run, all))[0]
+	if len(c.Blocks) != 6 || c.Verdict != lab.Regressed || math.Abs(c.LogRatio+0.2) > 1e-9 {
+		t.Errorf("%d blocks, %s, %v, notes %q; want −0.2 in 6 blocks, regressed", len(c.Blocks), c.Verdict, c.LogRatio, c.Notes)
+	}
+	slow := change(all, func(s *lab.Slice) {
+		if s.Block == 3 && s.Cell.Variant != run.Base {
+			s.Parts = []lab.Part{s.Parts[0], {Role: "insert", Ops: int64(math.Ceil(9490 * s.Wall)), Offered: 10000}}
+		}
+	})
+	c = qps(summary(t, run, slow))[0]
+	if c.Verdict != lab.Inconclusive || !strings.Contains(strings.Join(c.Notes, "\n"), "insert came to 949") {
+		t.Errorf("a writer at 94.9 %% of its rate: %s, notes %q; want no verdict, and why", c.Verdict, c.Notes)
+	}
+	first := change(all, func(s *lab.Slice) {
+		s.Position = 0
+		if s.Cell.Variant == run.Base {
+			s.Position = 1
+		}
+	})
+	if c = qps(summary(t, run, first))[0]; c.Verdict != lab.Inconclusive || !strings.Contains(c.Notes[0], "order effect") {
+		t.Errorf("one side first in every block: %s, notes %q", c.Verdict, c.Notes)
 	}
 }

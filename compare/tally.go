@@ -26,6 +26,7 @@ type cell struct {
 	good   []obs // Counts
 	failed []failed
 	errors map[int]int64 // server error code: how often
+	slow   []slow        // roles that did not come to their rate
 	block  int           // last block that was tried
 	use    use           // of good, once settled
 }
@@ -47,6 +48,13 @@ type obs struct {
 	busy, faults      float64
 	offered           float64        // operations per second that an open loop asked for
 	amount            [perOp]float64 // of each metric after QPS; of a latency its logarithm times ops; NaN: could not be read
+}
+
+// slow is a role of a step that did not come to its rate in a slice.
+type slow struct {
+	block         int32
+	role          string
+	rate, offered float64 // operations per second
 }
 
 // use is what good slices of a cell used in all, in seconds and numbers; negative: the
@@ -134,6 +142,11 @@ func (t *Tally) Add(s lab.Slice) {
 		o.amount[i] = v * o.ops
 	}
 	c.good = append(c.good, o)
+	for _, p := range s.Parts {
+		if !p.Sustained(s.Wall) {
+			c.slow = append(c.slow, slow{at.block, p.Role, float64(p.Ops) / s.Wall, p.Offered})
+		}
+	}
 }
 
 // reason says why a slice does not count.

@@ -64,7 +64,7 @@ func (j *judge) comparison(p *pair, m lab.Metric, s series, prior stat.Prior) la
 	n, doubts := usable, j.unusable(s)
 	var l look
 	if doubts == nil {
-		doubts = orderDoubt(s.order[:usable])
+		doubts = append(orderDoubt(s.order[:usable]), j.slowDoubt(p)...)
 	}
 	if doubts == nil {
 		n, l = j.stop(d[:usable], prior)

@@ -30,17 +30,22 @@ type Raise struct {
 type LevelPlan struct {
 	Level  Level         `json:"level"`
 	Group  Group         `json:"group"`
-	Read   bool          `json:"read"`            // leaves the data as they were
-	Warm   bool          `json:"warm"`            // run once per block for its effect, never measured
-	Ops    int64         `json:"ops"`             // per slice over all clients; 0: slices end by time
-	Slice  time.Duration `json:"slice_ns"`        // measured length of a slice that ends by time; expected length of another
-	Slices int           `json:"slices"`          // per variant and block, even
-	Open   bool          `json:"open,omitempty"`  // slices are an open loop: operations are due at a set rate
-	Rate   float64       `json:"rate,omitempty"`  // operations per second over all clients that an Open level asks for; 0: the step's own
-	Noise  float64       `json:"noise,omitempty"` // standard deviation of a mirrored group's difference in the pilot, as a log-ratio; 0: not known
-	Why    string        `json:"why,omitempty"`   // so long and so many slices; empty: the plan said so
-	Spin   time.Duration `json:"spin_ns"`         // busy time added to each operation of the side that Plan.Inject slows down
+	Read   bool          `json:"read"`               // leaves the data as they were
+	Warm   bool          `json:"warm"`               // run once per block for its effect, never measured
+	Ops    int64         `json:"ops"`                // per slice over all clients; 0: slices end by time
+	Slice  time.Duration `json:"slice_ns"`           // measured length of a slice that ends by time; expected length of another
+	Slices int           `json:"slices"`             // per variant and block, even; 1 if it is Whole
+	Open   bool          `json:"open,omitempty"`     // slices are an open loop: operations are due at a set rate
+	Rate   float64       `json:"rate,omitempty"`     // operations per second over all clients that an Open level asks for; 0: the step's own
+	Noise  float64       `json:"noise,omitempty"`    // standard deviation of a mirrored group's difference in the pilot, as a log-ratio; 0: not known
+	Why    string        `json:"why,omitempty"`      // so long and so many slices; empty: the plan said so
+	Limit  time.Duration `json:"limit_ns,omitempty"` // longest that a slice may take of a level that is one whole slice in a block; 0: it is many
+	Spin   time.Duration `json:"spin_ns"`            // busy time added to each operation of the side that Plan.Inject slows down
 }
+
+// Whole reports whether the level is one slice of fixed work in a block, of any length:
+// work that cannot be done again on the same data.
+func (l LevelPlan) Whole() bool { return l.Limit > 0 }
 
 // Timed reports whether the level's slices end by time, not after Ops operations.
 func (l LevelPlan) Timed() bool { return l.Read && l.Ops == 0 }

@@ -38,8 +38,11 @@ type Slice struct {
 	Errors   []ErrorCount
 	Hist     []byte // latency histogram, encoded by load.Histogram
 	Usage    Usage
-	Warnings []string // doubts of the client about this slice
-	Err      string   // why this slice has no result; empty for a good slice
+	Parts    []Part    // what each role of the step did; none if it has none. Ops, Rows and Hist are the first's
+	Series   []Series  // of long slices
+	Readings []Reading // of long slices
+	Warnings []string  // doubts of the client about this slice
+	Err      string    // why this slice has no result; empty for a good slice
 }
 
 // ErrorCount is how often a server answered with an error code.

@@ -215,10 +215,9 @@ func (b *blockRun) leg(ctx context.Context, l leg) error {
 
 // set runs the turns of one set of variants, which are up and connected side by side.
 func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant, turns []lab.SliceKey) error {
-	for _, v := range set {
-		if b.fleet.servers[v] == nil && b.fleet.starts[v] < 3 {
-			b.revive(ctx, v)
-		}
+	b.reviveAll(ctx, set)
+	if lp.Whole() {
+		return b.whole(ctx, lp, turns)
 	}
 	if err := b.fleet.only(set); err != nil {
 		return err
@@ -377,6 +376,9 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	v := sl.Cell.Variant
 	s := b.fleet.servers[v]
 	spec := Spec{Seq: sl.Set*lp.Slices + sl.Seq, Timeout: 20*lp.Slice + slack}
+	if lp.Whole() {
+		spec.Timeout = lp.Limit + slack
+	}
 	if lp.Timed() {
 		// Every set runs the same operations, so that all candidates do.
 		spec.Seq, spec.Discard, spec.Duration, spec.Rate = sl.Seq, discard, lp.Slice, lp.Rate
@@ -385,9 +387,17 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	}
 	var usage func() (lab.Usage, error)
 	var failed error
-	out, err := b.slice(ctx, v, sess, spec, func() { usage, failed = b.c.Meter(s.PID(), b.c.Client.PID(), threads(s, sess)) })
+	seconds := func() ([]lab.Series, []lab.Reading) { return nil, nil }
+	began := time.Now()
+	out, err := b.slice(ctx, v, sess, spec, func() {
+		if lp.Whole() {
+			seconds = b.c.follow(ctx, v, s)
+		}
+		usage, failed = b.c.Meter(s.PID(), b.c.Client.PID(), threads(s, sess))
+	})
 	if err != nil {
-		return err
+		seconds()
+		return into(lp, began, err)
 	}
 	if usage == nil {
 		return errors.Join(errors.New("the client did not say when it began to measure"), failed)
@@ -395,6 +405,8 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	if sl.Usage, err = usage(); err != nil {
 		return err
 	}
+	observed, readings := seconds()
+	sl.Parts, sl.Series, sl.Readings = out.Parts, append(out.Series, observed...), readings
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
 	sl.Offered, sl.Behind, sl.Latency = out.Offered, out.Behind, out.Latency

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"backslide/lab"
@@ -24,6 +25,13 @@ const (
 // slices; levels that write get a number of operations, unless their step has one. An error of the base's server or
 // of a statement is an error of the run, since nothing could be compared.
 func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant, levels []lab.LevelPlan) (_ []lab.LevelPlan, err error) {
+	out := slices.Clone(levels)
+	if !slices.ContainsFunc(levels, func(l lab.LevelPlan) bool { return !l.Whole() }) {
+		for i := range out {
+			out[i].Slices = 1
+		}
+		return out, nil // all of it can be done only once
+	}
 	c.phase("calibrate on %s", base)
 	f, err := c.newFleet("calibrate")
 	if err != nil {
@@ -37,8 +45,11 @@ func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant,
 	if s == nil {
 		return nil, fmt.Errorf("%w: %w", ErrBase, f.broken[base])
 	}
-	out := make([]lab.LevelPlan, len(levels))
 	for i, lp := range levels {
+		if lp.Whole() {
+			out[i].Slices = 1
+			continue
+		}
 		rate, err := c.try(ctx, p, base, s, lp)
 		if err != nil {
 			return nil, fmt.Errorf("try %s on %s: %w", lp.Level, base, err)

@@ -77,9 +77,15 @@ func alternating(run lab.Run, r *rand.Rand, block int, open Open, up []lab.Varia
 				l.sets = [][]lab.Variant{{v}}
 			}
 			l.replay = slices.DeleteFunc(l.replay, func(x lab.Variant) bool { return x != v })
+			if l.plan.Whole() && half == 1 {
+				l.replay = []lab.Variant{v} // measured in the first half, for what the rest finds
+			}
 			if len(l.turns)+len(l.replay) > 0 {
 				kept = append(kept, l)
 			}
+		}
+		for len(kept) > 0 && len(kept[len(kept)-1].turns) == 0 {
+			kept = kept[:len(kept)-1]
 		}
 		out = append(out, phase{[]lab.Variant{v}, kept})
 	}
@@ -141,7 +147,11 @@ func legs(run lab.Run, block int, open Open) []leg {
 			n := min(size, len(candidates))
 			set := append([]lab.Variant{base}, candidates[:n]...)
 			candidates = candidates[n:]
-			l.turns = append(l.turns, turns(r, block, len(l.sets), set, lp)...)
+			if lp.Whole() {
+				l.turns = append(l.turns, wholeTurns(run, block, set, lp)...)
+			} else {
+				l.turns = append(l.turns, turns(r, block, len(l.sets), set, lp)...)
+			}
 			l.sets = append(l.sets, set)
 		}
 		out = append(out, l)
@@ -207,6 +217,25 @@ func turns(r *rand.Rand, block, set int, variants []lab.Variant, lp lab.LevelPla
 				Cell: lab.Cell{Variant: variants[perm[at]], Step: lp.Level.Step, Clients: lp.Level.Clients},
 			})
 		}
+	}
+	return out
+}
+
+// wholeTurns orders the one slice that each variant has of a level that is whole: a
+// random permutation in every second block, and its reverse in the next, so that drift
+// cancels over two blocks.
+func wholeTurns(run lab.Run, block int, set []lab.Variant, lp lab.LevelPlan) []lab.SliceKey {
+	var out []lab.SliceKey
+	for _, i := range random(run.Plan.Seed, block&^1, lp.Level).Perm(len(run.Variants)) {
+		if v := run.Variants[i]; slices.Contains(set, v) {
+			out = append(out, lab.SliceKey{
+				Block: block, Kind: lab.Measured,
+				Cell: lab.Cell{Variant: v, Step: lp.Level.Step, Clients: lp.Level.Clients},
+			})
+		}
+	}
+	if block&1 == 1 {
+		slices.Reverse(out)
 	}
 	return out
 }

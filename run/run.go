@@ -105,6 +105,8 @@ type Outcome struct {
 	Rows       int64
 	Retries    int64
 	Errors     []lab.ErrorCount
+	Parts      []lab.Part   // of a step with roles; Ops, Rows and Hist are the first's
+	Series     []lab.Series // of a slice of seconds
 	Hist       []byte
 	Warnings   []string // doubts about this slice
 	ClientUser float64  // CPU seconds of the client process
@@ -145,7 +147,10 @@ type Conductor struct {
 	// clients; nil: not known.
 	Meter func(server, client int, threads []int) (func() (lab.Usage, error), error)
 	// Judge says what the slices so far decide, and what is still to come.
-	Judge  func(run lab.Run, slices []lab.Slice) (Outlook, error)
+	Judge func(run lab.Run, slices []lab.Slice) (Outlook, error)
+	// Follow, if not nil, begins to observe a server second by second during a slice of a
+	// level that is whole; the func that it returns ends that and says what it saw.
+	Follow func(ctx context.Context, v lab.Variant, s Server) func() ([]lab.Series, []lab.Reading)
 	Events Events
 	Dir    string // for data sets and clones, in the lab directory
 }
@@ -178,6 +183,7 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 		if n == 0 {
 			break
 		}
+		r.Levels = learn(r.Levels, slices)
 		b := &blockRun{c: c, run: r, block: block, phases: phases(r, block, open), done: doneIn(slices, block)}
 		if b.complete() {
 			spent += span(slices, block)

@@ -19,6 +19,9 @@ type write struct {
 
 // spec runs the write unmeasured.
 func (w write) spec() Spec {
+	if w.plan.Whole() {
+		return Spec{Ops: w.ops, Timeout: w.plan.Limit + slack}
+	}
 	whole := w.plan.Slice * time.Duration(w.plan.Slices)
 	if w.plan.Timed() {
 		return Spec{Duration: whole, Timeout: whole + 10*slack}

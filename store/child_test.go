@@ -128,7 +128,7 @@ func TestKilled(t *testing.T) {
 		}
 		_ = cmd.Wait()
 	}
-	got, err := s.Slices(ctx, id, Filter{Hist: true})
+	got, err := s.Slices(ctx, id, Filter{Hist: true, Long: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,9 +37,9 @@ func (s *Store) NewRun(ctx context.Context, r lab.Run) (int64, error) {
 			}
 		}
 		for i, l := range r.Levels {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO level (run_id, position, workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, is_open, rate_per_sec, pilot_sd, why, spin_nsec)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				id, i, l.Level.Step.Workload, l.Level.Step.Name, l.Level.Clients, l.Group, l.Read, l.Warm, l.Ops, l.Slice, l.Slices, l.Open, l.Rate,
+			if _, err := tx.ExecContext(ctx, `INSERT INTO level (run_id, position, workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, limit_nsec, is_open, rate_per_sec, pilot_sd, why, spin_nsec)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				id, i, l.Level.Step.Workload, l.Level.Step.Name, l.Level.Clients, l.Group, l.Read, l.Warm, l.Ops, l.Slice, l.Slices, l.Limit, l.Open, l.Rate,
 				sql.Null[float64]{V: l.Noise, Valid: l.Noise > 0}, l.Why, l.Spin); err != nil {
 				return fmt.Errorf("level %s: %w", l.Level, err)
 			}
@@ -161,12 +161,12 @@ func readRun(ctx context.Context, tx *sql.Tx, id int64) (lab.Run, error) {
 }
 
 func readLevels(ctx context.Context, tx *sql.Tx, run int64) ([]lab.LevelPlan, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, is_open, rate_per_sec, coalesce(pilot_sd, 0.0), why, spin_nsec FROM level WHERE run_id = ? ORDER BY position`, run)
+	rows, err := tx.QueryContext(ctx, `SELECT workload, step, clients, step_group, is_read, is_warm, slice_ops, slice_nsec, slices, limit_nsec, is_open, rate_per_sec, coalesce(pilot_sd, 0.0), why, spin_nsec FROM level WHERE run_id = ? ORDER BY position`, run)
 	if err != nil {
 		return nil, err
 	}
 	return collect(rows, func(l *lab.LevelPlan) []any {
-		return []any{&l.Level.Step.Workload, &l.Level.Step.Name, &l.Level.Clients, &l.Group, &l.Read, &l.Warm, &l.Ops, &l.Slice, &l.Slices, &l.Open, &l.Rate, &l.Noise, &l.Why, &l.Spin}
+		return []any{&l.Level.Step.Workload, &l.Level.Step.Name, &l.Level.Clients, &l.Group, &l.Read, &l.Warm, &l.Ops, &l.Slice, &l.Slices, &l.Limit, &l.Open, &l.Rate, &l.Noise, &l.Why, &l.Spin}
 	})
 }
 

@@ -99,6 +99,7 @@ CREATE TABLE level (
     slice_ops  INTEGER NOT NULL,                   -- operations per slice over all clients; 0: slices end by time
     slice_nsec INTEGER NOT NULL,                   -- length of a read slice, expected length of another
     slices     INTEGER NOT NULL,                   -- per variant and block
+    limit_nsec INTEGER NOT NULL,                   -- longest that a slice may take, of a level that is one whole slice in a block; 0: it is many
     is_open    INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- 1: operations are due at a set rate
     rate_per_sec REAL  NOT NULL,                   -- that was asked for over all clients; 0: the step's own, or a closed loop
     pilot_sd   REAL,                               -- of a mirrored group's difference in the pilot, as a log-ratio; NULL: not known
@@ -178,6 +179,40 @@ CREATE TABLE slice_histogram (
     hist     BLOB NOT NULL
 ) STRICT;
 
+-- What each role of a step did in a slice, over all clients; none of steps without roles.
+-- The slice's own operations are those of the role at position 0.
+CREATE TABLE slice_part (
+    slice_id        INTEGER NOT NULL REFERENCES slice,
+    position        INTEGER NOT NULL,              -- order of the roles, from 0
+    role            TEXT    NOT NULL,
+    ops             INTEGER NOT NULL,
+    rows            INTEGER NOT NULL,
+    offered_per_sec REAL    NOT NULL,              -- operations that its rate asked for; 0: it has none
+    hist            BLOB,                          -- latencies, as in slice_histogram
+    PRIMARY KEY (slice_id, position)
+) STRICT;
+
+-- Long slices second by second, from their start: a JSON array for each thing that was
+-- observed, for json_each. Negative: not known.
+CREATE TABLE slice_series (
+    slice_id    INTEGER NOT NULL REFERENCES slice,
+    position    INTEGER NOT NULL,
+    name        TEXT    NOT NULL,                  -- rate, worst, of a role: insert rate; server cpu, dirty pages, …
+    unit        TEXT    NOT NULL,
+    values_json TEXT    NOT NULL CHECK (json_valid(values_json)),
+    PRIMARY KEY (slice_id, position)
+) STRICT;
+
+-- What a long slice added to counters, and sizes at its end.
+CREATE TABLE slice_reading (
+    slice_id INTEGER NOT NULL REFERENCES slice,
+    position INTEGER NOT NULL,
+    name     TEXT    NOT NULL,
+    unit     TEXT    NOT NULL,
+    value    REAL    NOT NULL,
+    PRIMARY KEY (slice_id, position)
+) STRICT;
+
 -- What happened during a run and is no result: a server died, a block was resumed.
 CREATE TABLE event (
     id         INTEGER PRIMARY KEY,
@@ -218,6 +253,12 @@ CREATE TRIGGER slice_error_update BEFORE UPDATE ON slice_error BEGIN SELECT RAIS
 CREATE TRIGGER slice_error_delete BEFORE DELETE ON slice_error BEGIN SELECT RAISE(ABORT, 'slice_error is write-once'); END;
 CREATE TRIGGER slice_histogram_update BEFORE UPDATE ON slice_histogram BEGIN SELECT RAISE(ABORT, 'slice_histogram is write-once'); END;
 CREATE TRIGGER slice_histogram_delete BEFORE DELETE ON slice_histogram BEGIN SELECT RAISE(ABORT, 'slice_histogram is write-once'); END;
+CREATE TRIGGER slice_part_update BEFORE UPDATE ON slice_part BEGIN SELECT RAISE(ABORT, 'slice_part is write-once'); END;
+CREATE TRIGGER slice_part_delete BEFORE DELETE ON slice_part BEGIN SELECT RAISE(ABORT, 'slice_part is write-once'); END;
+CREATE TRIGGER slice_series_update BEFORE UPDATE ON slice_series BEGIN SELECT RAISE(ABORT, 'slice_series is write-once'); END;
+CREATE TRIGGER slice_series_delete BEFORE DELETE ON slice_series BEGIN SELECT RAISE(ABORT, 'slice_series is write-once'); END;
+CREATE TRIGGER slice_reading_update BEFORE UPDATE ON slice_reading BEGIN SELECT RAISE(ABORT, 'slice_reading is write-once'); END;
+CREATE TRIGGER slice_reading_delete BEFORE DELETE ON slice_reading BEGIN SELECT RAISE(ABORT, 'slice_reading is write-once'); END;
 CREATE TRIGGER run_update BEFORE UPDATE ON run
 WHEN OLD.ended IS NOT NULL OR NEW.ended IS NULL
 BEGIN SELECT RAISE(ABORT, 'run is write-once: only its end is filled in, once'); END;

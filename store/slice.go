@@ -91,9 +91,11 @@ func (s *Store) insertSlice(ctx context.Context, tx *sql.Tx, values []any, sl la
 		}
 	}
 	if len(sl.Hist) > 0 {
-		_, err = tx.StmtContext(ctx, s.insert.hist).ExecContext(ctx, id, sl.Hist)
+		if _, err := tx.StmtContext(ctx, s.insert.hist).ExecContext(ctx, id, sl.Hist); err != nil {
+			return err
+		}
 	}
-	return err
+	return insertLong(ctx, tx, id, sl)
 }
 
 // sliceValues returns the values of sliceColumns from block on.
@@ -149,11 +151,11 @@ func finite(sl lab.Slice) error {
 			return errors.New("it holds a number that is not finite")
 		}
 	}
-	return nil
+	return finiteLong(sl)
 }
 
 // same reports whether two slices are equal as far as they are stored.
 func same(a, b lab.Slice) bool {
 	return a.SliceKey == b.SliceKey && slices.Equal(sliceValues(a), sliceValues(b)) &&
-		slices.Equal(a.Errors, b.Errors) && bytes.Equal(a.Hist, b.Hist)
+		slices.Equal(a.Errors, b.Errors) && bytes.Equal(a.Hist, b.Hist) && sameLong(a, b)
 }

@@ -21,6 +21,7 @@ type Filter struct {
 	Level   *lab.Level   // nil: all levels
 	Blocks  []int        // empty: all blocks
 	Hist    bool         // read the histograms too, which are most of the bytes
+	Long    bool         // read series and readings of long slices
 }
 
 // Slices returns the slices of a run that the filter wants, in the order in which they
@@ -36,7 +37,7 @@ func (s *Store) Slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, e
 // slice returns the slice under a key.
 func (s *Store) slice(ctx context.Context, run int64, k lab.SliceKey) (lab.Slice, bool, error) {
 	level := k.Cell.Level()
-	found, err := s.Slices(ctx, run, Filter{Kind: k.Kind, Variant: &k.Cell.Variant, Level: &level, Blocks: []int{k.Block}, Hist: true})
+	found, err := s.Slices(ctx, run, Filter{Kind: k.Kind, Variant: &k.Cell.Variant, Level: &level, Blocks: []int{k.Block}, Hist: true, Long: true})
 	for _, sl := range found {
 		if sl.SliceKey == k {
 			return sl, true, err
@@ -115,7 +116,11 @@ func (s *Store) finish(ctx context.Context, g *gatherer, f Filter, where string,
 	if err != nil {
 		return nil, err
 	}
-	if len(counts) == 0 && !f.Hist {
+	parts, err := s.partsOf(ctx, f.Hist, from, args)
+	if err != nil {
+		return nil, err
+	}
+	if len(counts) == 0 && len(parts) == 0 && !f.Hist && !f.Long {
 		sortRun(out)
 		return out, nil
 	}
@@ -126,6 +131,16 @@ func (s *Store) finish(ctx context.Context, g *gatherer, f Filter, where string,
 	for _, c := range counts {
 		if sl := at[c.slice]; sl != nil {
 			sl.Errors = append(sl.Errors, c.ErrorCount)
+		}
+	}
+	for _, p := range parts {
+		if sl := at[p.slice]; sl != nil {
+			sl.Parts = append(sl.Parts, p.Part)
+		}
+	}
+	if f.Long {
+		if err := s.long(ctx, at, from, args); err != nil {
+			return nil, err
 		}
 	}
 	if f.Hist {

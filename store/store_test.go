@@ -102,7 +102,13 @@ func filledSlice(r lab.Run, n int) lab.Slice {
 			MajorFaults: i + 10, Steal: f + 6, HostBusy: f + 7, RSS: i + 11,
 			StallCPU: f + 10, StallMemory: f + 11, StallIO: f + 12, Dirty: i + 12, Frequency: f + 13, Throttled: i + 13,
 		},
-		Err: "the server died: signal 11",
+		Parts: []lab.Part{
+			{Role: "query", Ops: i + 20, Rows: i + 21, Offered: f + 8, Hist: []byte("query\x00hist")},
+			{Role: "insert", Ops: i + 22, Rows: i + 23, Offered: f + 9, Hist: []byte("insert\x00hist")},
+		},
+		Series:   []lab.Series{{Name: "query rate", Unit: "op/sec", Values: []float64{f, -1, 1e9}}, {Name: "rss", Unit: "B", Values: []float64{}}},
+		Readings: []lab.Reading{{Name: "redo", Unit: "B", Value: f + 10}},
+		Err:      "the server died: signal 11",
 	}
 }
 
@@ -171,7 +177,7 @@ func TestSliceRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Slices(ctx, id, Filter{Hist: true})
+	got, err := s.Slices(ctx, id, Filter{Hist: true, Long: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +213,10 @@ func TestFilter(t *testing.T) {
 		if err := s.AddSlice(ctx, id, sl); err != nil {
 			t.Fatal(err)
 		}
-		sl.Hist = nil
+		sl.Hist, sl.Series, sl.Readings = nil, nil, nil // what a filter has to ask for
+		for i := range sl.Parts {
+			sl.Parts[i].Hist = nil
+		}
 		all = append(all, sl)
 	}
 	other := lab.Variant{Build: "none"}

@@ -133,7 +133,7 @@ func (g *generator) bind(q bindRequest) error {
 	if err != nil {
 		return err
 	}
-	p, err := w.Bind(q.Params, load.Target{Family: q.Family, Version: q.Version, Engine: q.Variant.Engine, Schema: schema(q.Workload)})
+	p, err := w.Bind(q.Params, load.Target{Family: q.Family, Version: q.Version, Engine: q.Variant.Engine, Schema: schema(q.Workload), Clients: q.Clients})
 	if err != nil {
 		return err
 	}
@@ -294,8 +294,9 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 	if s == nil {
 		return nil, fmt.Errorf("no session %d", q.Session)
 	}
-	// A collection in mid-slice would be measured as latency. Slices are short, and the
-	// loop does not allocate.
+	// A collection in mid-slice would be measured as latency, and the loop does not
+	// allocate; what little long slices do is bounded.
+	debug.SetMemoryLimit(clientMemory)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r, err := s.Slice(ctx, load.SliceSpec{
 		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout, Rate: q.Rate,
@@ -305,6 +306,7 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 	}
 	return &outcome{
 		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Offered: r.Offered, Behind: r.Behind, Latency: latency(r), Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
+		Parts: parts(r), Series: series(r),
 		ClientUser: r.ClientUser, ClientSys: r.ClientSystem, Warnings: doubts(r),
 		Quantiles: [3]float64{r.Hist.Quantile(0.5).Seconds(), r.Hist.Quantile(0.95).Seconds(), r.Hist.Quantile(0.99).Seconds()},
 	}, nil
@@ -325,6 +327,38 @@ func latency(r load.Result) float64 {
 		return 0
 	}
 	return r.Hist.Mean().Seconds() * float64(r.Hist.N()) / float64(r.Ops)
+}
+
+// clientMemory is how much memory the child takes before it collects garbage even during a
+// slice.
+const clientMemory = 128 << 20
+
+// parts are what each role did, on their way to the conductor.
+func parts(r load.Result) []lab.Part {
+	var out []lab.Part
+	for _, p := range r.Parts {
+		out = append(out, lab.Part{Role: p.Role, Ops: p.Ops, Rows: p.Rows, Offered: p.Offered, Hist: p.Hist.Encode()})
+	}
+	return out
+}
+
+// series are the whole seconds of a slice as the client saw them.
+func series(r load.Result) []lab.Series {
+	var out []lab.Series
+	for i, seconds := range r.Seconds {
+		prefix := ""
+		if i < len(r.Parts) {
+			prefix = r.Parts[i].Role + " "
+		}
+		n := int(r.Wall)
+		rate := lab.Series{Name: prefix + "rate", Unit: "op/sec", Values: make([]float64, n)}
+		worst := lab.Series{Name: prefix + "worst", Unit: "sec", Values: make([]float64, n)}
+		for j, s := range seconds[:min(n, len(seconds))] {
+			rate.Values[j], worst.Values[j] = float64(s.Ops), float64(s.Worst)/1e9
+		}
+		out = append(out, rate, worst)
+	}
+	return out
 }
 
 func (g *generator) close(id int64) error {

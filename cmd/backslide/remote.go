@@ -203,7 +203,7 @@ func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func
 		}
 		if o := rep.Outcome; o != nil {
 			out = run.Outcome{
-				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Latency: o.Latency, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist,
+				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Latency: o.Latency, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist, Parts: o.Parts, Series: o.Series,
 				ClientUser: o.ClientUser, ClientSys: o.ClientSys, Warnings: o.Warnings,
 				P50: o.Quantiles[0], P95: o.Quantiles[1], P99: o.Quantiles[2],
 			}

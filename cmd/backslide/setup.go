@@ -42,6 +42,9 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 		if err != nil {
 			return nil, err
 		}
+		if w.w.Chain && len(x.Clients) > 1 {
+			return nil, fmt.Errorf("clients: the steps of workload %s build on each other's data, so there can be only one number of clients, not %s; make an experiment of each", use.Name, join(x.Clients))
+		}
 		s.workloads = append(s.workloads, w)
 	}
 	var err error
@@ -81,7 +84,7 @@ func (s *setup) plan() []lab.LevelPlan {
 			for _, n := range s.Clients {
 				out = append(out, lab.LevelPlan{
 					Level: lab.Level{Step: lab.Step{Workload: w.use.Name, Name: step.Name}, Clients: n},
-					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n),
+					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit,
 				})
 			}
 		}
@@ -120,7 +123,7 @@ func readWorkload(use lab.WorkloadUse) (workload, error) {
 
 func (s *setup) target(v lab.Variant, w workload) load.Target {
 	b := s.builds[v.Build]
-	return load.Target{Family: b.Family, Version: b.VersionNumber(), Engine: v.Engine, Schema: schema(w.use.Name)}
+	return load.Target{Family: b.Family, Version: b.VersionNumber(), Engine: v.Engine, Schema: schema(w.use.Name), Clients: s.Clients[0]}
 }
 
 // schema is the name of a workload's database.
@@ -175,7 +178,7 @@ func (s *setup) bind(ctx context.Context, c *remote) error {
 		for _, w := range s.workloads {
 			err := c.Bind(ctx, bindRequest{
 				Variant: v, Workload: w.use.Name, File: w.file, Text: w.text, Params: w.use.Params,
-				Family: b.Family, Version: b.VersionNumber(),
+				Family: b.Family, Version: b.VersionNumber(), Clients: s.Clients[0],
 			})
 			if err != nil {
 				return err

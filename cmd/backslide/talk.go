@@ -30,6 +30,7 @@ type bindRequest struct {
 	Params   map[string]string `json:"params,omitempty"`
 	Family   lab.Family        `json:"family"`
 	Version  [3]int            `json:"version"`
+	Clients  int               `json:"clients"` // of workloads that are a chain
 }
 
 // loadRequest fills the tables of every workload bound for a variant.
@@ -95,6 +96,8 @@ type outcome struct {
 	Rows       int64            `json:"rows"`
 	Retries    int64            `json:"retries"`
 	Errors     []lab.ErrorCount `json:"errors,omitempty"`
+	Parts      []lab.Part       `json:"parts,omitempty"`
+	Series     []lab.Series     `json:"series,omitempty"`
 	Hist       []byte           `json:"hist"`
 	ClientUser float64          `json:"client_user_sec"`
 	ClientSys  float64          `json:"client_system_sec"`
