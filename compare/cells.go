@@ -16,6 +16,7 @@ func (j *judge) cells() []lab.CellMean {
 		for _, v := range j.run.Variants {
 			if good := j.of(v, l.Level).good; len(good) > 0 {
 				m := mean(good)
+				m.Memory = memory(good)
 				m.Cell, m.Group = lab.Cell{Variant: v, Step: l.Level.Step, Clients: l.Level.Clients}, l.Group
 				out = append(out, m)
 			}
@@ -67,6 +68,32 @@ func mean(good []obs) lab.CellMean {
 		if metric.Latency() {
 			m.Values[metric] = math.Exp(v)
 		}
+	}
+	return m
+}
+
+// memory returns what a server held resident at the ends of its sorted slices: means over
+// blocks of the first, the last and the largest. Zero where the host does not tell.
+func memory(good []obs) lab.Memory {
+	var m lab.Memory
+	blocks := 0.0
+	for len(good) > 0 {
+		n := slices.IndexFunc(good, func(o obs) bool { return o.block != good[0].block })
+		if n < 0 {
+			n = len(good)
+		}
+		first, last, most := good[0].rss, good[n-1].rss, 0.0
+		for _, o := range good[:n] {
+			most = max(most, o.rss)
+		}
+		if first > 0 && last > 0 {
+			m.First, m.Last, m.Most = m.First+first, m.Last+last, m.Most+most
+			blocks++
+		}
+		good = good[n:]
+	}
+	if blocks > 0 {
+		m.First, m.Last, m.Most = m.First/blocks, m.Last/blocks, m.Most/blocks
 	}
 	return m
 }

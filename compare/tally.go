@@ -47,6 +47,7 @@ type obs struct {
 	ops, wall, steal  float64
 	busy, faults      float64
 	offered           float64        // operations per second that an open loop asked for
+	rss               float64        // bytes resident, server, at the end; negative: not known
 	amount            [perOp]float64 // of each metric after QPS; of a latency its logarithm times ops; NaN: could not be read
 }
 
@@ -129,6 +130,7 @@ func (t *Tally) Add(s lab.Slice) {
 		place: at, restart: int32(s.Restart), position: int32(s.Position), start: s.Start.UnixNano(),
 		ops: float64(s.Ops), wall: s.Wall, steal: s.Usage.Steal,
 		busy: s.Usage.HostBusy, faults: float64(s.Usage.MajorFaults), offered: s.Offered,
+		rss: float64(s.Usage.RSS),
 	}
 	o.ln = math.Log(o.ops / o.wall)
 	for i, m := range lab.Metrics()[1:] {

@@ -85,14 +85,23 @@ type Summary struct {
 	Noise  Noise          `json:"noise,omitzero"`
 }
 
+// Memory is what a server held resident at the ends of a cell's slices, in bytes, means
+// over blocks. Zero: not known.
+type Memory struct {
+	First float64 `json:"first"` // slice of a block
+	Last  float64 `json:"last"`
+	Most  float64 `json:"most"`
+}
+
 // CellMean holds one cell's level over all blocks, for the tables of absolute values.
 type CellMean struct {
 	Cell   Cell               `json:"cell"`
 	Group  Group              `json:"group"`
 	Blocks int                `json:"blocks"`
 	Slices int                `json:"slices"`
-	Values map[Metric]float64 `json:"values"` // in Metric.Unit(): total over total, per block, then averaged over blocks
-	P50    float64            `json:"p50"`    // seconds, closed loop, of all slices merged; 0 where unknown
+	Values map[Metric]float64 `json:"values"`          // in Metric.Unit(): total over total, per block, then averaged over blocks
+	Memory Memory             `json:"memory,omitzero"` // of the server
+	P50    float64            `json:"p50"`             // seconds, closed loop, of all slices merged; 0 where unknown
 	P95    float64            `json:"p95"`
 	P99    float64            `json:"p99"`
 	Max    float64            `json:"max"`

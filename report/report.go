@@ -37,6 +37,7 @@ const (
 
 	Dense       = "dense"       // sentences, and a row per candidate: averages of point, range and write steps
 	Totals      = "totals"      // sentences, and seconds of fixed work by category and step
+	Residence   = "memory"      // sentences, and memory of the servers beside throughput, step by step
 	Concurrency = "concurrency" // sentences, and two tables per step: values and ratios by number of clients
 
 	Steps    = "steps"    // the least compressed: per step all metrics, absolute and relative
@@ -78,7 +79,7 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 
 // Views lists the views of a report.
 func Views() []string {
-	return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response, Totals}
+	return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response, Totals, Residence}
 }
 
 // resolve fills in the zero options and checks the others.

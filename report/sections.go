@@ -75,12 +75,14 @@ func (v *view) nothing() string {
 
 // results returns the tables that a view is about, with how to read them.
 func (v *view) results(show string, words bool, whole string, f *footnotes) []section {
-	if v.steps == 0 || len(v.candidates) == 0 && show != Concurrency && show != Totals {
+	if v.steps == 0 || len(v.candidates) == 0 && show != Concurrency && show != Totals && show != Residence {
 		return nil
 	}
 	switch show {
 	case Dense:
 		return []section{v.dense(whole, f)}
+	case Residence:
+		return v.memory(whole, f)
 	case Totals:
 		return v.totals(whole, f)
 	case Concurrency:

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"backslide/lab"
+)
+
+// memory returns two tables for each number of clients: what servers held resident at the
+// end of each step, in the order in which a block runs them, beside the step's relative
+// throughput; and how that grew within a step. With one server for all steps of a block,
+// the columns are memory over time.
+func (v *view) memory(whole string, f *footnotes) []section {
+	var out []section
+	for _, n := range v.clients {
+		t := &table{head: []string{"step"}, fixed: 1}
+		for _, x := range v.variants {
+			t.head = append(t.head, v.labelled(x))
+		}
+		for _, l := range v.Run.Levels {
+			if l.Warm || l.Level.Clients != n {
+				continue
+			}
+			cells := plain("  " + v.step(l.Level.Step))
+			known := false
+			for _, x := range v.variants {
+				c, ok := v.memoryCell(x, l.Level, f)
+				known = known || ok
+				cells = append(cells, c)
+			}
+			if known {
+				t.rows = append(t.rows, row{cells: cells})
+			}
+		}
+		if len(t.rows) == 0 {
+			continue
+		}
+		out = append(out, section{
+			title: fmt.Sprintf("MiB resident at the end of each step, and relative QPS to %s, %s%s", v.name(v.Run.Base), count(n, "client"), whole),
+			table: t,
+		}, v.growth(n))
+	}
+	if len(out) == 0 {
+		return []section{{intro: []string{"The host does not tell how much memory the servers hold, or nothing has been run."}}}
+	}
+	return append(out, section{intro: []string{
+		"Memory is of the whole server process, read at the ends of slices, means over blocks. Steps stand in the order in which a block runs them on one server, levels of other numbers of clients between them. " +
+			"What one variant holds beyond another, for the same work, is overhead and fragmentation of its allocator, where the variants differ in nothing else.",
+		v.legend(),
+	}})
+}
+
+func (v *view) memoryCell(x lab.Variant, l lab.Level, f *footnotes) (cell, bool) {
+	mean := v.means[lab.Cell{Variant: x, Step: l.Step, Clients: l.Clients}]
+	if mean == nil || mean.Memory.Last <= 0 {
+		return cell{parts: []string{none, "", ""}}, false
+	}
+	parts := []string{mebi(mean.Memory.Last), "", ""}
+	c := cell{}
+	if x != v.Run.Base {
+		if base := v.means[lab.Cell{Variant: v.Run.Base, Step: l.Step, Clients: l.Clients}]; base != nil && base.Memory.Last > 0 {
+			parts[1] = "×" + decimals(mean.Memory.Last/base.Memory.Last, 2)
+		}
+		r := v.ratioCell(x, l, f)
+		parts[2], c.state = "QPS "+r.parts[0]+" "+r.parts[len(r.parts)-1], r.state
+	}
+	c.parts = parts
+	return c, true
+}
+
+// growth returns what each variant's memory came to over a whole block: at the end of its
+// first slice, at the end of its last, and the most at any.
+func (v *view) growth(clients int) section {
+	t := &table{head: []string{"variant", "first", "last", "most"}, fixed: 1}
+	for _, x := range v.variants {
+		var seen []lab.Memory
+		for _, l := range v.Run.Levels {
+			if mean := v.means[lab.Cell{Variant: x, Step: l.Level.Step, Clients: l.Level.Clients}]; !l.Warm && l.Level.Clients == clients && mean != nil && mean.Memory.Last > 0 {
+				seen = append(seen, mean.Memory)
+			}
+		}
+		if len(seen) == 0 {
+			continue
+		}
+		most := slices.MaxFunc(seen, func(a, b lab.Memory) int { return int(a.Most - b.Most) }).Most
+		t.rows = append(t.rows, row{cells: plain(v.labelled(x), mebi(seen[0].First), mebi(seen[len(seen)-1].Last), mebi(most))})
+	}
+	return section{title: "MiB resident over a block, " + count(clients, "client"), table: t}
+}
+
+// mebi returns bytes as MiB.
+func mebi(b float64) string { return strconv.FormatFloat(b/(1<<20), 'f', 1, 64) }
