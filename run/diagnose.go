@@ -77,8 +77,9 @@ func fleets(all []lab.Instrument, w Watcher) [][]lab.Instrument {
 
 // lookInto runs one round on servers that serve the given instruments.
 func (c *Conductor) lookInto(ctx context.Context, r lab.Run, d Diagnosis, w Watcher, round int, instruments []lab.Instrument) error {
+	watched := map[lab.SliceKey]lab.Slice{}
 	for _, p := range phases(r, round, d.Open) {
-		b := &blockRun{c: c, run: r, block: round, done: map[lab.SliceKey]lab.Slice{}, earlier: map[lab.Variant]int{}, wrote: map[lab.Variant][]write{}}
+		b := &blockRun{c: c, run: r, block: round, done: watched, earlier: map[lab.Variant]int{}, wrote: map[lab.Variant][]write{}}
 		err := b.lookInto(ctx, d, w, p, instruments)
 		if err != nil {
 			return err
@@ -107,8 +108,8 @@ func (b *blockRun) lookInto(ctx context.Context, d Diagnosis, w Watcher, p phase
 		for _, v := range l.replay {
 			b.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
 		}
-		for _, set := range l.sets {
-			if err := b.watchSet(ctx, d, w, l.plan, set, instruments); err != nil {
+		for i, set := range l.sets {
+			if err := b.watchSet(ctx, d, w, l.plan, l.turns[0].Set+i, set, instruments); err != nil {
 				return err
 			}
 		}
@@ -117,8 +118,9 @@ func (b *blockRun) lookInto(ctx context.Context, d Diagnosis, w Watcher, p phase
 }
 
 // watchSet watches one set of variants side by side, with one instrument after the other.
-// Their order turns round with every instrument and round.
-func (b *blockRun) watchSet(ctx context.Context, d Diagnosis, w Watcher, lp lab.LevelPlan, set []lab.Variant, instruments []lab.Instrument) error {
+// Their order turns round with every instrument and round. Servers that take turns come
+// twice in a round, and are watched the first time.
+func (b *blockRun) watchSet(ctx context.Context, d Diagnosis, w Watcher, lp lab.LevelPlan, number int, set []lab.Variant, instruments []lab.Instrument) error {
 	if err := b.fleet.only(set); err != nil {
 		return err
 	}
@@ -143,7 +145,11 @@ func (b *blockRun) watchSet(ctx context.Context, d Diagnosis, w Watcher, lp lab.
 				return err
 			}
 			if sess := sessions[v]; sess != nil {
-				key := lab.SliceKey{Block: b.block, Cell: lab.Cell{Variant: v, Step: lp.Level.Step, Clients: lp.Level.Clients}, Seq: seq, Kind: i.Kind()}
+				key := lab.SliceKey{Block: b.block, Set: number, Cell: lab.Cell{Variant: v, Step: lp.Level.Step, Clients: lp.Level.Clients}, Seq: seq, Kind: i.Kind()}
+				if _, ok := b.done[key]; ok {
+					continue
+				}
+				b.done[key] = lab.Slice{SliceKey: key}
 				if err := b.watch(ctx, d, w, lp, Watched{i, key, b.fleet.servers[v], Connections{sess.Connections().IDs, threads(b.fleet.servers[v], sess)}}, sess, sessions); err != nil {
 					return err
 				}

@@ -102,6 +102,33 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestDiagnoseApart: servers that do not fit in memory together are watched too, each
+// cell once in a round, and the base once with each set of candidates.
+func TestDiagnoseApart(t *testing.T) {
+	for _, c := range []struct{ together, group, want int }{
+		{0, 4, 7},  // five candidates in sets of three: the base is in both
+		{0, 2, 10}, // in pairs
+		{2, 4, 10}, // in pairs that are up together
+		{1, 4, 6},  // one after the other
+	} {
+		l := newLot(t)
+		r := simRun("a", "b", "c", "d", "e", "f")
+		r.Plan.Together, r.Plan.GroupSize = c.together, c.group
+		con := l.conductor(t.TempDir(), func(string) int { return 1 })
+		if err := con.Prepare(t.Context(), r.Variants); err != nil {
+			t.Fatal(err)
+		}
+		w := &simWatcher{l: l}
+		d := Diagnosis{Open: func(lv lab.Level, _ lab.Variant) bool { return lv.Step.Name == "r" }, Instruments: []lab.Instrument{lab.Plain}, Rounds: 1}
+		if err := con.Diagnose(t.Context(), r, d, w); err != nil {
+			t.Fatalf("%d together: %v", c.together, err)
+		}
+		if len(l.slices) != c.want {
+			t.Errorf("%d together in groups of %d: %d slices, want %d", c.together, c.group, len(l.slices), c.want)
+		}
+	}
+}
+
 func TestStretched(t *testing.T) {
 	read := lab.LevelPlan{Read: true, Slice: 200 * time.Millisecond}
 	writes := lab.LevelPlan{Slice: 400 * time.Millisecond, Ops: 50}

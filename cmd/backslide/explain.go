@@ -265,9 +265,9 @@ func (w *wiring) look(ctx context.Context, s *setup, r lab.Run, cs []lab.Compari
 func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation) (lab.Explanation, error) {
 	in := explain.Input{
 		Comparison: c, Run: r, At: time.Now(),
-		BaseSeen: ofCell(seen, c, c.Base), CandidateSeen: ofCell(seen, c, c.Candidate),
-		PlanDiff: planDiff,
+		CandidateSeen: ofCell(seen, c, c.Candidate), PlanDiff: planDiff,
 	}
+	in.BaseSeen = beside(ofCell(seen, c, c.Base), in.CandidateSeen)
 	for _, side := range []struct {
 		v  lab.Variant
 		to *[]lab.Slice
@@ -278,6 +278,17 @@ func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparis
 		}
 	}
 	return explain.Explain(in), nil
+}
+
+// beside returns those observations of the base that were made in the rounds and sets of
+// the candidate's: it is watched once with each set of candidates.
+func beside(base, candidate []lab.Observation) []lab.Observation {
+	type place struct{ round, set int }
+	of := map[place]bool{}
+	for _, o := range candidate {
+		of[place{o.Key.Block, o.Key.Set}] = true
+	}
+	return slices.DeleteFunc(base, func(o lab.Observation) bool { return !of[place{o.Key.Block, o.Key.Set}] })
 }
 
 // planDiff says in what the plans of a statement differ.
