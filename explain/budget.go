@@ -268,6 +268,18 @@ func (b *budget) background() (series, bool) {
 	return s, len(blocks) > 0
 }
 
+// backgroundWorks reports whether background threads used so much CPU on either side that
+// samples of it are more than a remainder of two counts.
+func (b *budget) backgroundWorks() bool {
+	const least = 0.02 // of the server's CPU time
+	s, ok := b.background()
+	if !ok {
+		return false
+	}
+	conn := of(b.all, connCPU)
+	return mean(s.base) > least*mean(conn.base) || mean(s.cand) > least*mean(conn.cand)
+}
+
 // telling returns the blocks that know all quantities.
 func telling(blocks []both, qs ...quantity) []both {
 	var out []both

@@ -88,7 +88,9 @@ func newCase(in Input) *evidence {
 	x.spinning = x.total(lab.Stacks, "waiting that burns CPU", "sec/op", func(o lab.Observation) []lab.Amount { return o.Spins })
 	x.events = x.waits()
 	x.counters = ranked(x.rounds(lab.Plain, "1/op", func(o lab.Observation) []lab.Amount { return o.Counters }, bySquare))
-	x.behind = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Background }, byMean)
+	if x.backgroundWorks() {
+		x.behind = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Background }, byMean)
+	}
 	x.around = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Around }, bySquare)
 	x.stages = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Stages }, bySquare)
 	x.files = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.FileIO }, bySquare)

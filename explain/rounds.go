@@ -85,8 +85,8 @@ func (x *evidence) table(i lab.Instrument, get func(lab.Observation) []lab.Amoun
 func byMean(m float64) float64   { return m }     // counts of samples
 func bySquare(m float64) float64 { return m * m } // a share of it
 
-// rounds estimates the difference of every name over the rounds that both sides have,
-// the largest first.
+// rounds estimates the difference of every name over the rounds that both sides have:
+// first those that hold, the largest first, then the others, by their amount.
 //
 // A handful of rounds says little of the noise of one name. But all names of a list were
 // watched alike, so that they say it of each other: their variances, divided by what noise
@@ -122,8 +122,25 @@ func (x *evidence) rounds(i lab.Instrument, unit string, get func(lab.Observatio
 		}
 		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b lab.Component) int { return cmp.Compare(math.Abs(b.Diff), math.Abs(a.Diff)) })
+	slices.SortStableFunc(out, func(a, b lab.Component) int { return cmp.Compare(weight(b), weight(a)) })
+	slices.SortStableFunc(out, func(a, b lab.Component) int { return cmp.Compare(held(b), held(a)) })
 	return out[:min(len(out), most)]
+}
+
+// weight is what names are sorted by: the difference of one that has one, else how large it is.
+func weight(c lab.Component) float64 {
+	if c.Holds() {
+		return math.Abs(c.Diff)
+	}
+	return max(math.Abs(c.Base), math.Abs(c.Candidate))
+}
+
+// held is 1 for what holds, so that it stands first.
+func held(c lab.Component) int {
+	if c.Holds() {
+		return 1
+	}
+	return 0
 }
 
 // total estimates the sum over all names.
@@ -156,7 +173,7 @@ func (x *evidence) waits() []lab.Component {
 	}
 	base, cand := fit(mean(all.base), mean(x.rest.base)), fit(mean(all.cand), mean(x.rest.cand))
 	if (base < 1 || cand < 1) && x.complete {
-		x.doubt("wait events come to more time than threads were blocked, so that part of it was spent on a CPU: they are scaled to fit (base " +
+		x.doubt("wait events come to more time than threads were blocked, so that part of it was spent on a CPU or waiting for one: they are scaled to fit (base " +
 			percent(base) + ", candidate " + percent(cand) + " of what was timed)")
 	}
 	scaled := &evidence{Input: x.Input, budget: x.budget}
@@ -178,13 +195,13 @@ func scale(seen []lab.Observation, factor float64) []lab.Observation {
 
 // ranked puts counters that changed first, by how much of the larger side their change is.
 func ranked(cs []lab.Component) []lab.Component {
-	const trace = 0.01 // per operation: less is an event of the server, not of the operation
+	const (
+		trace = 0.01   // per operation: less is an event of the server, not of the operation
+		least = 0.0005 // is left out
+	)
+	cs = slices.DeleteFunc(cs, func(c lab.Component) bool { return max(math.Abs(c.Base), math.Abs(c.Candidate)) < least })
 	change := func(c lab.Component) float64 {
-		r := math.Abs(c.Diff) / (max(math.Abs(c.Base), math.Abs(c.Candidate)) + trace)
-		if c.Holds() {
-			r += 10
-		}
-		return r
+		return float64(10*held(c)) + math.Abs(c.Diff)/(max(math.Abs(c.Base), math.Abs(c.Candidate))+trace)
 	}
 	slices.SortStableFunc(cs, func(a, b lab.Component) int { return cmp.Compare(change(b), change(a)) })
 	return cs

@@ -97,9 +97,20 @@ func variables(base, cand *lab.Side) []lab.SettingChange {
 		default:
 			av, bv = unlike(av, bv)
 		}
-		out = append(out, lab.SettingChange{Name: n, Base: av, Candidate: bv, Asked: asked[n]})
+		out = append(out, lab.SettingChange{Name: n, Base: av, Candidate: bv, Asked: asked[n] || follows(n, asked)})
 	}
 	return out
+}
+
+// follows reports whether a variable belongs to one that the experiment set, as
+// performance_schema_digests_size does to performance_schema.
+func follows(name string, asked map[string]bool) bool {
+	for i := range name {
+		if name[i] == '_' && asked[name[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // renamed returns values by variable, old names made the present ones.

@@ -66,7 +66,7 @@ func (a *answer) sections(width int) []section {
 		a.amounts("Table I/O and locks, waits and CPU together", seen(a.Around), mostEvents, true, width),
 		a.amounts("File I/O of all threads", seen(a.FileIO), mostEvents, false, width),
 		a.amounts("CPU of background threads by function", seen(a.Background), mostEvents, false, width),
-		a.plans(), a.settings(), a.cost(),
+		a.plans(), a.settings(width), a.cost(),
 		section{title: "Doubts", list: a.doubts()},
 	)
 	return append(out, section{intro: []string{a.caveat()}})
@@ -170,11 +170,14 @@ func withUnit(v float64, unit string) string {
 // plus returns an amount with its sign.
 func plus(v float64) string {
 	s := amount(roundTo(v, 3))
-	if v < 0 && strings.HasPrefix(s, "<") { // closer to zero than is shown
-		return minus + s[1:]
+	if strings.HasPrefix(s, "<") { // closer to zero than is shown
+		s = "0.000"
+		if v < 0 {
+			s = minus + s
+		}
 	}
-	if v > 0 && s != none && strings.Trim(s, "0.") != "" {
-		return "+" + strings.TrimPrefix(s, "<")
+	if v > 0 && s != none {
+		return "+" + s
 	}
 	return s
 }
@@ -219,7 +222,7 @@ func (a *answer) amounts(title string, cs []lab.Component, most int, shares bool
 		out.title += ", " + u
 	}
 	t := &table{head: []string{"", "base", "candidate", "difference"}, fixed: 1}
-	if shares {
+	if shares = shares && shared(cs); shares {
 		t.head = append(t.head, "share")
 	}
 	room := 70
@@ -258,6 +261,11 @@ func (s section) unjudged() section {
 		}
 	}
 	return s
+}
+
+// shared reports whether any component has a share.
+func shared(cs []lab.Component) bool {
+	return slices.ContainsFunc(cs, func(c lab.Component) bool { return c.Share != 0 })
 }
 
 // oneUnit returns the unit that all components have, if they do.
@@ -348,19 +356,23 @@ func cleanTree(s string) string {
 }
 
 // settings lists what nobody asked for, and then what the experiment set.
-func (a *answer) settings() section {
+func (a *answer) settings(width int) section {
 	if len(a.Settings) == 0 {
 		return section{}
 	}
 	out := section{title: "Differences of set-up"}
 	t := &table{head: []string{"setting", "base", "candidate", ""}, fixed: 1}
+	names, values := 64, 40
+	if width > 0 {
+		names, values = 40, max(12, (width-60)/2)
+	}
 	heading := ""
 	for _, s := range a.Settings[:min(len(a.Settings), mostSettings)] {
 		if h := askedText(s); h != heading {
 			t.rows, heading = append(t.rows, row{heading: h}), h
 		}
 		t.rows = append(t.rows, row{cells: []cell{
-			plain("  " + shorten(clean(s.Name), 40))[0], {parts: []string{"", shorten(clean(s.Base), 30)}}, {parts: []string{"", shorten(clean(s.Candidate), 30)}}, {parts: []string{"", clean(s.Known)}},
+			plain("  " + shorten(clean(s.Name), names))[0], {parts: []string{"", shorten(clean(s.Base), values)}}, {parts: []string{"", shorten(clean(s.Candidate), values)}}, {parts: []string{"", clean(s.Known)}},
 		}})
 	}
 	if n := len(a.Settings) - mostSettings; n > 0 {
@@ -372,7 +384,7 @@ func (a *answer) settings() section {
 
 func askedText(s lab.SettingChange) string {
 	if s.Asked {
-		return "set by the experiment"
+		return "set by the experiment, or following from it"
 	}
 	return "not asked for"
 }

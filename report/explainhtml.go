@@ -212,7 +212,7 @@ func planLines(tree, other string) []planLine {
 }
 
 func (a *answer) amountTable(title string, cs []lab.Component, most int, shares, judged bool) amountTable {
-	t := amountTable{Title: title, Shares: shares}
+	t := amountTable{Title: title, Shares: shares && shared(cs)}
 	unit := oneUnit(cs)
 	if unit != "" {
 		u, _ := unitOf(unit)
