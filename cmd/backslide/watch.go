@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"backslide/lab"
@@ -110,7 +111,8 @@ func (w *watcher) stacks(ctx context.Context, x run.Watched) (func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	names := new(stacks.Files)
+	// perf itself looks below /usr/lib/debug of the host, not of the build's tree.
+	names := &stacks.Files{Debug: []string{filepath.Join(w.setup.builds[x.Key.Cell.Variant.Build].BaseDir, "lib", "debug")}}
 	return func(ctx context.Context, sl lab.Slice) (lab.Observation, error) {
 		selections := []stacks.Select{{Name: names.Name}}
 		if len(x.Conns.Threads) > 0 {

@@ -12,20 +12,26 @@ import (
 
 // Files finds where functions begin in files that were stripped of their symbols, from the
 // table that exceptions are unwound by, which stripping leaves. So functions without a
-// name can at least be told from each other. The zero value is ready; it is not for use
-// by several goroutines.
+// name can at least be told from each other. Where the symbols were put into a file of
+// their own and that is there, functions have their names. The zero value is ready; it is
+// not for use by several goroutines.
 type Files struct {
+	// Debug are directories with files of symbols, as /usr/lib/debug: by build id below
+	// .build-id, or under the path of the file that they belong to.
+	Debug []string
+
 	starts map[string]*functions
 }
 
 // functions are those of one file.
 type functions struct {
-	begin    []uint64 // addresses, ascending
+	begin    []uint64          // addresses, ascending
+	symbols  map[uint64]string // by address, from a file of symbols
 	segments []elf.ProgHeader
 }
 
 // Name names the function at an offset of a file by where it begins: [mariadbd+0xe49340].
-// It returns "" if the file cannot be read or has no such table. Such a name is good for
+// or by its symbol. It returns "" if the file cannot be read or has no such table. A name of the first kind is good for
 // one build only: comparisons keep it if both sides ran the same file.
 func (f *Files) Name(file string, offset uint64) string {
 	if f.starts == nil {
@@ -34,6 +40,9 @@ func (f *Files) Name(file string, offset uint64) string {
 	fn, ok := f.starts[file]
 	if !ok {
 		fn, _ = readFunctions(file) // without: the frame stays unknown
+		if fn != nil {
+			fn.symbols = f.readSymbols(file)
+		}
 		f.starts[file] = fn
 	}
 	if fn == nil {
@@ -50,6 +59,9 @@ func (f *Files) Name(file string, offset uint64) string {
 		}
 		if i < 0 {
 			return ""
+		}
+		if name := fn.symbols[fn.begin[i]]; name != "" {
+			return name
 		}
 		return fmt.Sprintf("[%s+0x%x]", library(path.Base(file)), fn.begin[i])
 	}

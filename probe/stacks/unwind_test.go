@@ -175,3 +175,56 @@ func TestLiveStripped(t *testing.T) {
 		t.Errorf("%d functions without addresses, %d with", without, with)
 	}
 }
+
+// TestSymbols: functions bear the names of a file of symbols of the same build id, and of
+// no other.
+func TestSymbols(t *testing.T) {
+	here := t.TempDir()
+	program, source := filepath.Join(here, "program"), filepath.Join(here, "a.c")
+	if err := os.WriteFile(source, []byte("int far_away(int x) { return x * 3 + 1; }\nint main(int n, char **a) { return far_away(n); }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The race detector needs a C compiler too.
+	if _, err := proc.Output(t.Context(), proc.Command{Args: []string{"gcc", "-O0", "-Wl,--build-id=sha1", "-o", program, source}}); err != nil {
+		t.Fatal(err)
+	}
+	id := buildID(program)
+	if len(id) != 40 {
+		t.Fatalf("build id %q, want 20 bytes", id)
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset := uint64(0)
+	for _, s := range symbols {
+		for _, p := range f.Progs {
+			if s.Name == "far_away" && p.Type == elf.PT_LOAD && s.Value >= p.Vaddr && s.Value < p.Vaddr+p.Filesz {
+				offset = s.Value - p.Vaddr + p.Off
+			}
+		}
+	}
+	byID, byPath, wrong := t.TempDir(), t.TempDir(), t.TempDir()
+	for name, target := range map[string]string{
+		filepath.Join(byID, ".build-id", id[:2], id[2:]+".debug"):  program,
+		filepath.Join(byPath, program) + ".debug":                  program,
+		filepath.Join(wrong, ".build-id", id[:2], id[2:]+".debug"): "/bin/sh",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, want := range map[string]string{byID: "far_away", byPath: "far_away", wrong: "[program+0x"} {
+		if got := (&Files{Debug: []string{dir}}).Name(program, offset+5); !strings.HasPrefix(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
