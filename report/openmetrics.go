@@ -11,15 +11,19 @@ import (
 // OpenMetrics writes a summary as the OpenMetrics text format, for a Prometheus that reads
 // files or a push gateway: gauges in base units with the cell in labels, ratios with the
 // ends of their intervals, and verdicts as a set of states. Ends that are infinite are
-// left out.
+// left out, and metrics that no cell has.
 func OpenMetrics(w io.Writer, s lab.Summary) error {
 	v := newView(s, lab.QPS)
 	p := &printer{w: w}
 	for _, m := range lab.Metrics() {
 		name := openName(m)
-		openHead(p, name, "gauge", openUnit(m), scaleOf(m).name+", "+m.Unit()+", mean over blocks")
+		headed := false
 		for _, c := range v.Cells {
 			if x, ok := c.Values[m]; ok && finite(x) {
+				if !headed {
+					openHead(p, name, "gauge", openUnit(m), scaleOf(m).name+", "+m.Unit()+", mean over blocks")
+					headed = true
+				}
 				p.printf("%s{%s} %s\n", name, v.openCell(c.Cell), csvNumber(x))
 			}
 		}
