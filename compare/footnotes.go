@@ -28,7 +28,32 @@ func (j *judge) footnotes() []string {
 	out = append(out, j.resumed()...)
 	out = append(out, j.steal()...)
 	out = append(out, j.foreign()...)
+	out = append(out, j.doubted()...)
 	return append(out, j.serverErrors()...)
+}
+
+// doubted sums up what the client said of single slices: which cells, how many of each.
+func (j *judge) doubted() []string {
+	cells := map[string][]string{}
+	total := map[string]int{}
+	for _, l := range j.levels {
+		for _, v := range j.run.Variants {
+			c := j.of(v, l.Level)
+			for text, n := range c.doubts {
+				cells[text] = append(cells[text], fmt.Sprintf("%s with %s (%d of %d)", l.Level, v, n, len(c.good)+len(c.failed)))
+				total[text] += n
+			}
+		}
+	}
+	var out []string
+	for _, text := range slices.Sorted(maps.Keys(cells)) {
+		what := "slices"
+		if total[text] == 1 {
+			what = "slice"
+		}
+		out = append(out, fmt.Sprintf("%d %s: %s: %s", total[text], what, text, list(cells[text])))
+	}
+	return out
 }
 
 // broken says at which levels nothing can be compared since the base has nothing there.

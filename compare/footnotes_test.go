@@ -159,3 +159,31 @@ func TestWarmLevel(t *testing.T) {
 		t.Errorf("footnotes %q, %d cells", sum.Footnotes, len(sum.Cells))
 	}
 }
+
+// Doubts of the client about single slices are summed up: which cells, how many slices.
+func TestWarningsBecomeFootnotes(t *testing.T) {
+	s := sim{blocks: 2, slices: 2, levels: 2, clients: 1, candidates: 1}
+	all := s.measure()
+	late, n := "the tool ended late", 0
+	for i := range all {
+		if all[i].Cell.Variant == variant(1) {
+			if n++; n <= 3 {
+				all[i].Warnings = []string{late}
+			}
+		}
+	}
+	all[0].Warnings = append(all[0].Warnings, "another doubt")
+	var got []string
+	for _, f := range summary(t, s.run(), all).Footnotes {
+		if strings.Contains(f, "slices: ") || strings.Contains(f, "slice: ") {
+			got = append(got, f)
+		}
+	}
+	want := []string{
+		"1 slice: another doubt: w/step0/1 with " + all[0].Cell.Variant.String() + " (1 of 4)",
+		"3 slices: the tool ended late: w/step0/1 with server@1/default/InnoDB (2 of 4), w/step1/1 with server@1/default/InnoDB (1 of 4)",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("footnotes (-want +got):\n%s", d)
+	}
+}

@@ -32,7 +32,7 @@ func sameRate(x, y []obs) bool {
 func (j *judge) overloaded(l lab.LevelPlan, v lab.Variant) string {
 	for _, side := range []lab.Variant{j.run.Base, v} {
 		if u := j.of(side, l.Level).use; u.due > 0 && u.done < sustained*u.due {
-			return fmt.Sprintf("rate not sustained: %s answered %.3g of %.3g operations per second that were due, so its latency grows with time: not compared",
+			return fmt.Sprintf("rate not sustained: %s answered %.3g of %.3g operations per second that were due, so latency grows with time, and is not compared",
 				side, u.done/u.wall, u.due/u.wall)
 		}
 	}
@@ -62,10 +62,13 @@ func decides(open bool, own []lab.Comparison) lab.Comparison {
 	return own[0]
 }
 
-// openNote says what throughput means at a set rate.
-func openNote(c lab.Comparison, open bool) []string {
-	if !open || c.Metric != lab.QPS {
+// openNotes says what throughput means at a set rate, and whether that was kept.
+func (j *judge) openNotes(p *pair, m lab.Metric) []string {
+	if !p.plan.Open || m != lab.QPS {
 		return nil
+	}
+	if why := j.overloaded(p.plan, p.candidate); why != "" {
+		return []string{why}
 	}
 	return []string{"operations come at a set rate: throughput says only whether it was kept, latency how well"}
 }

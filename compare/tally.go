@@ -25,10 +25,11 @@ type Tally struct {
 type cell struct {
 	good   []obs // Counts
 	failed []failed
-	errors map[int]int64 // server error code: how often
-	slow   []slow        // roles that did not come to their rate
-	block  int           // last block that was tried
-	use    use           // of good, once settled
+	errors map[int]int64  // server error code: how often
+	slow   []slow         // roles that did not come to their rate
+	doubts map[string]int // of the client, about so many slices
+	block  int            // last block that was tried
+	use    use            // of good, once settled
 }
 
 // place says which work a slice did: both sides of a comparison have it once.
@@ -119,6 +120,12 @@ func (t *Tally) Add(s lab.Slice) {
 	t.settled = false
 	c.block = max(c.block, s.Block)
 	at := place{int32(s.Block), int32(s.Set), int32(s.Seq)}
+	for _, w := range s.Warnings {
+		if c.doubts == nil {
+			c.doubts = map[string]int{}
+		}
+		c.doubts[w]++
+	}
 	for _, e := range s.Errors {
 		c.errors[e.Code] += e.Count
 	}

@@ -88,7 +88,7 @@ func (j *judge) comparison(p *pair, m lab.Metric, s series, prior stat.Prior) la
 		c.Done = c.Done || red || j.monitor(p.candidate) || j.plan.Stop == lab.UntilAmber
 	}
 	c.Notes = append(doubts, j.notes(c, l, d[:n], prior)...)
-	c.Notes = append(c.Notes, openNote(c, p.plan.Open)...)
+	c.Notes = append(c.Notes, j.openNotes(p, m)...)
 	if later := len(d) - n; later > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("called after %d of %d blocks; the later %s not used", n, len(d), are(later)))
 	}

@@ -42,7 +42,9 @@ func (s Step) AtShare(share float64) Step {
 
 // Closed returns the step of a workload that s runs: itself without what AtShare added.
 func (s Step) Closed() Step {
-	s.Name, _, _ = strings.Cut(s.Name, rateMark)
+	if i := strings.LastIndex(s.Name, rateMark); i > 0 && strings.HasSuffix(s.Name, "%") {
+		s.Name = s.Name[:i]
+	}
 	return s
 }
 

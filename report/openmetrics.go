@@ -16,6 +16,9 @@ func OpenMetrics(w io.Writer, s lab.Summary) error {
 	v := newView(s, lab.QPS)
 	p := &printer{w: w}
 	for _, m := range lab.Metrics() {
+		if m.Latency() && !v.measures(m) {
+			continue // only open loops have them
+		}
 		name := openName(m)
 		headed := false
 		for _, c := range v.Cells {

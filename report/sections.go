@@ -243,9 +243,13 @@ func (v *view) costs() section {
 	if len(t.rows) == 0 {
 		return section{}
 	}
+	latency := "Latency is of all slices together, closed loop."
+	if v.measures(lab.P50) {
+		latency = "Latency at the right is of all slices together and never compared; that at a set rate counts from when an operation was due, is the geometric mean over slices, and has verdicts."
+	}
 	return section{
 		title: "Costs per operation, and latency",
-		intro: []string{"Behind a candidate's cost: its ratio to the base and its own verdict, ▼ worse or ▲ better. Latency is of all slices together, closed loop."},
+		intro: []string{"Behind a candidate's cost: its ratio to the base and its own verdict, ▼ worse or ▲ better. " + latency},
 		table: t,
 	}
 }

@@ -57,10 +57,18 @@ func (v *view) measured() []string {
 	p := v.plan
 	out := []string{
 		v.blocksLine(),
-		fmt.Sprintf("slices: %d per variant, level and block; read slices of %s; seed %d", p.Slices, p.Slice, p.Seed),
+		fmt.Sprintf("slices: %s; seed %d", v.slicesLine(), p.Seed),
 		fmt.Sprintf("placement: %s; idle servers: %s", placementText(p.Placement), clean(orUnknown(v.Run.Freezer))),
 		"host: " + v.hostLine(),
 	}
+	for _, r := range v.Run.Raised {
+		budget := "without a limit in time"
+		if r.Budget > 0 {
+			budget = "in at most " + r.Budget.String()
+		}
+		out = append(out, fmt.Sprintf("raised to %s, %s, on %s", count(r.Blocks, "block"), budget, r.At.UTC().Format("2006-01-02 15:04:05 UTC")))
+	}
+	out = append(out, v.pilots()...)
 	for _, w := range v.Run.Host.Warnings {
 		out = append(out, "host warning: "+clean(w))
 	}

@@ -237,7 +237,7 @@ func (v *view) planFacts() []fact {
 		{"run", fmt.Sprintf("%d, %s", r.ID, clean(r.Name))}, {"experiment file", orUnknown(clean(r.Experiment.File))},
 		{"started", started}, {"ended", ended}, {"seed", fmt.Sprint(p.Seed)},
 		{"blocks", strings.TrimPrefix(v.blocksLine(), "blocks: ")},
-		{"slices", fmt.Sprintf("%d per variant, level and block; read slices of %s after %s that are discarded", p.Slices, p.Slice, p.Discard)},
+		{"slices", fmt.Sprintf("%s after %s that are discarded", v.slicesLine(), p.Discard)},
 		{"placement", placementText(p.Placement)}, {"idle servers", clean(orUnknown(r.Freezer))},
 		{"false alarms", fmt.Sprintf("%s per comparison, over all looks together", share(p.Alpha))},
 		{"equivalence", fmt.Sprintf("within ±%s; wrongly called so at most in %s", share(p.Margin), share(p.AlphaEq/2))},

@@ -15,6 +15,9 @@ import (
 // hang: it has to end long operations, and a loaded host stalls for seconds.
 const slack = 60 * time.Second
 
+// startTime is about how long a server takes to be there, on a clone of its data.
+const startTime = 1500 * time.Millisecond
+
 // longestWarm is the longest slice of fixed work that is run once more to warm a server up.
 const longestWarm = 2 * time.Second
 
@@ -88,7 +91,7 @@ func (b *blockRun) expected() time.Duration {
 
 // overhead is about how long a phase takes beside its slices.
 func (b *blockRun) overhead(p phase) time.Duration {
-	d := time.Duration(len(p.up)) * 1500 * time.Millisecond
+	d := time.Duration(len(p.up)) * startTime
 	for _, l := range p.legs {
 		if l.plan.Timed() {
 			for _, set := range l.sets {

@@ -15,16 +15,18 @@ import (
 const (
 	pilot       = 100 * time.Millisecond // length of the trial
 	opsPerSlice = 20                     // that each client should end in a read slice
+	pacedOps    = 200                    // that end in a slice at a set rate, so that two are beyond its 99 %
 	longest     = 10 * time.Second       // of a read slice
 	writeFactor = 2                      // write slices are longer than read slices, and as much fewer
 	quickTry    = time.Second            // fixed work that took less is tried twice
 	longestTry  = 2 * time.Hour          // of fixed work
 )
 
-// Calibrate tries every level once on the base and fixes the length and number of its
-// slices; levels that write get a number of operations, unless their step has one. An error of the base's server or
-// of a statement is an error of the run, since nothing could be compared.
-func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant, levels []lab.LevelPlan) (_ []lab.LevelPlan, err error) {
+// Calibrate tries every level once on the base, the first of the variants, and fixes the
+// length and number of its slices; levels that write get a number of operations, unless
+// their step has one, and those at a share of the base's speed get their rate. An error of
+// the base's server or of a statement is an error of the run, since nothing could be compared.
+func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, variants []lab.Variant, levels []lab.LevelPlan) (_ []lab.LevelPlan, err error) {
 	out := slices.Clone(levels)
 	if !slices.ContainsFunc(levels, func(l lab.LevelPlan) bool { return !l.Whole() }) {
 		for i := range out {
@@ -32,6 +34,7 @@ func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant,
 		}
 		return out, nil // all of it can be done only once
 	}
+	base := variants[0]
 	c.phase("calibrate on %s", base)
 	f, err := c.newFleet("calibrate")
 	if err != nil {
@@ -45,35 +48,68 @@ func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, base lab.Variant,
 	if s == nil {
 		return nil, fmt.Errorf("%w: %w", ErrBase, f.broken[base])
 	}
+	t := trials{c: c, plan: p, base: base, server: s, pilots: affordable(p, len(levels))}
+	closed := map[lab.Level]float64{} // operations per second of those levels that found their own speed
 	for i, lp := range levels {
 		if lp.Whole() {
 			out[i].Slices = 1
 			continue
 		}
-		rate, err := c.try(ctx, p, base, s, lp)
-		if err != nil {
+		of := lab.Level{Step: lp.Level.Step.Closed(), Clients: lp.Level.Clients}
+		if rate := closed[of]; lp.Open && rate > 0 {
+			lp.Rate = twoDigitRate(p.Latency * rate)
+			out[i] = fit(p, lp, rate)
+			continue
+		}
+		if out[i], closed[of], err = t.level(ctx, lp); err != nil {
 			return nil, fmt.Errorf("try %s on %s: %w", lp.Level, base, err)
 		}
-		out[i] = fit(p, lp, rate)
 	}
-	return out, nil
+	return withinBudget(p, len(variants), out), nil
 }
 
-// try returns the operations per second that a level reaches.
-func (c *Conductor) try(ctx context.Context, p lab.Plan, v lab.Variant, s Server, lp lab.LevelPlan) (float64, error) {
-	b := &blockRun{c: c, fleet: &fleet{servers: map[lab.Variant]Server{v: s}}}
-	sess, err := b.open(ctx, v, s, Work{Level: lp.Level, Seed: p.Seed, Block: -1})
+// trials tries levels on one server.
+type trials struct {
+	c      *Conductor
+	plan   lab.Plan
+	base   lab.Variant
+	server Server
+	pilots bool // the plan leaves it to pilots how many slices there are, and has time for them
+}
+
+// level tries a level: it returns its plan, and the operations per second that it reached.
+func (t trials) level(ctx context.Context, lp lab.LevelPlan) (lab.LevelPlan, float64, error) {
+	b := &blockRun{c: t.c, fleet: &fleet{servers: map[lab.Variant]Server{t.base: t.server}}}
+	sess, err := b.open(ctx, t.base, t.server, Work{Level: lp.Level, Seed: t.plan.Seed, Block: -1})
 	if err != nil {
-		return 0, err
+		return lp, 0, err
 	}
 	defer sess.Close()
+	one := func(spec Spec) (Outcome, error) { return b.slice(ctx, t.base, sess, spec, func() {}) }
+	rate, err := speed(one, lp)
+	if err != nil {
+		return lp, 0, err
+	}
+	fitted := fit(t.plan, lp, rate)
+	if !t.pilots || !pilotFits(t.plan, fitted) {
+		return fitted, rate, nil
+	}
+	n, err := takePilot(one, t.plan, fitted, rate)
+	if err != nil {
+		return lp, 0, fmt.Errorf("pilot of its noise: %w", err)
+	}
+	return n.choose(t.plan, fitted), n.rate, nil
+}
+
+// speed returns the operations per second of a short trial.
+func speed(one func(Spec) (Outcome, error), lp lab.LevelPlan) (float64, error) {
 	spec := Spec{Discard: pilot, Duration: pilot, Timeout: pilot + 10*slack}
 	if lp.Ops > 0 {
 		spec = Spec{Ops: lp.Ops, Timeout: longestTry}
 	}
-	out, err := b.slice(ctx, v, sess, spec, func() {})
+	out, err := one(spec)
 	if err == nil && lp.Ops > 0 && out.Wall < quickTry.Seconds() {
-		out, err = b.slice(ctx, v, sess, spec, func() {}) // caches are warm now
+		out, err = one(spec) // caches are warm now
 	}
 	if err != nil {
 		return 0, err
@@ -104,8 +140,11 @@ func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
 		lp.Slice = time.Duration(float64(lp.Ops) / rate * float64(time.Second))
 		return lp
 	}
-	perOp := clients / rate
-	need := time.Duration(opsPerSlice * perOp * float64(time.Second)).Round(10 * time.Millisecond)
+	perOp, ops := clients/rate, float64(opsPerSlice)
+	if lp.Rate > 0 {
+		perOp, ops = 1/lp.Rate, pacedOps
+	}
+	need := time.Duration(ops * perOp * float64(time.Second)).Round(10 * time.Millisecond)
 	lp.Slice = min(max(p.Slice, need), max(p.Slice, longest))
 	lp.Slices = even(int(float64(p.Slices) * p.Slice.Seconds() / lp.Slice.Seconds()))
 	return lp
@@ -122,3 +161,6 @@ func twoDigits(x float64) int64 {
 	scale := math.Pow(10, math.Floor(math.Log10(x))-1)
 	return int64(math.Round(x/scale) * scale)
 }
+
+// twoDigitRate is twoDigits of a rate, which may be small.
+func twoDigitRate(x float64) float64 { return float64(twoDigits(1000*x)) / 1000 }

@@ -34,6 +34,7 @@ type lot struct {
 	mostUp   int
 	onSlice  func(n int, v lab.Variant, spec Spec) error // may fail the nth slice
 	onStart  func(v lab.Variant) error
+	onRate   func(spec Spec, step string) float64 // operations per second; nil: 10,000
 	taken    int
 	observed map[lab.SliceKey]string // what data a slice found
 }
@@ -145,7 +146,11 @@ func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Ou
 		ops = spec.Ops
 		x.s.data += strings.Repeat(x.w.Level.Step.Name, int(ops))
 	}
-	return Outcome{Start: time.Now(), Wall: 0.1, Ops: ops, Hist: []byte(x.s.data)}, nil
+	out := Outcome{Start: time.Now(), Wall: 0.1, Ops: ops, Hist: []byte(x.s.data)}
+	if l.onRate != nil {
+		out.Wall = float64(ops) / l.onRate(spec, x.w.Level.Step.Name)
+	}
+	return out, nil
 }
 
 func (l *lot) SetSide(_ context.Context, _ int64, v lab.Variant, _ lab.Side) error {
@@ -275,6 +280,18 @@ func TestRunEndsAtBlocksMax(t *testing.T) {
 	}
 	if l.sides[simRun("a").Variants[0]] != 1 {
 		t.Errorf("settings stored %d times, want once", l.sides[simRun("a").Variants[0]])
+	}
+}
+
+// A run that was raised to more blocks goes on where it ended.
+func TestRaisedRunGoesOn(t *testing.T) {
+	l, r := newLot(t), simRun("a", "b")
+	complete(t, l, r, never)
+	before := len(l.slices)
+	r.Plan.BlocksMax, l.ended = 7, false
+	complete(t, l, r, never)
+	if want := before / 5 * 7; len(l.slices) != want || !l.ended {
+		t.Errorf("%d slices after 7 blocks, want %d; ended %t", len(l.slices), want, l.ended)
 	}
 }
 
@@ -427,7 +444,7 @@ func TestBaseDoesNotStart(t *testing.T) {
 	if l.ended {
 		t.Error("the run was ended; it could not be resumed")
 	}
-	_, err = c.Calibrate(t.Context(), r.Plan, r.Variants[0], r.Levels)
+	_, err = c.Calibrate(t.Context(), r.Plan, r.Variants, r.Levels)
 	if !errors.Is(err, ErrBase) {
 		t.Errorf("Calibrate: %v; want ErrBase", err)
 	}

@@ -138,7 +138,7 @@ func TestWholeLevelServerDies(t *testing.T) {
 // Nothing is tried of work that can be done only once.
 func TestCalibrateWhole(t *testing.T) {
 	c := &Conductor{} // it would panic if it started anything
-	got, err := c.Calibrate(t.Context(), lab.Plan{}.WithDefaults(), variants("a")[0], chain("a").Levels)
+	got, err := c.Calibrate(t.Context(), lab.Plan{}.WithDefaults(), variants("a"), chain("a").Levels)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 type experimentFlags struct {
 	builds, configs, engines, workloads, steps, params []string
 	clients                                            []int
-	base, cnf, margin, placement, rule, stop           string
+	base, cnf, margin, placement, rule, stop, latency  string
 	blocks, slices, diagnose                           int
 	seed                                               uint64
 	budget, slice                                      time.Duration
@@ -39,14 +39,16 @@ func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl.IntSliceVar(&f.clients, "clients", f.clients, "`numbers` of clients: 1,4,32")
 	fl.StringVar(&f.base, "base", f.base, "`variant` to compare with: build, build/config or build/config/engine")
 	fl.IntVar(&f.blocks, "blocks", f.blocks, "restarts of every server at most")
-	fl.IntVar(&f.slices, "slices", f.slices, "slices per variant, level and block")
+	fl.IntVar(&f.slices, "slices", f.slices, "slices per variant, level and block; without it, as many as a pilot of the noise calls for")
 	fl.DurationVar(&f.budget, "budget", f.budget, "wall `time` for all blocks")
-	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice")
+	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice; without it, 200ms or what a pilot finds better")
 	fl.Uint64Var(&f.seed, "seed", f.seed, "`number` that order and operations follow from")
 	fl.BoolVar(&f.aa, "aa", f.aa, "run the base twice, as a check of the lab itself")
 	fl.IntVar(&f.diagnose, "diagnose", f.diagnose, "`rounds` of watching what was called, for explain and the page, after the measured blocks")
 	fl.StringVar(&f.rule, "rule", f.rule, "`rule` of the verdicts: gst, for a planned number of blocks, or e, open-ended")
 	fl.StringVar(&f.stop, "stop", f.stop, "a difference gets blocks until it holds for the whole report, red, or until it is called, `amber`")
+	fl.StringVar(&f.latency, "latency", f.latency, "run read steps also at a set rate, to compare latencies: a `share` of the base's speed")
+	fl.Lookup("latency").NoOptDefVal = "70%"
 	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as 5%")
 	fl.StringVar(&f.query.query, "query", f.query.query, "`SQL` of a workload that is this one statement, as text")
 	fl.StringVar(&f.query.schema, "schema", f.query.schema, "`file` of statements to run before --query")
@@ -188,13 +190,13 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 		p.BlocksMax = f.blocks
 	}
 	if f.slices != 0 {
-		p.Slices = f.slices
+		p.Slices, p.FitSlices = f.slices, false
 	}
 	if f.budget != 0 {
 		p.Budget = f.budget
 	}
 	if f.slice != 0 {
-		p.Slice = f.slice
+		p.Slice, p.FitLength = f.slice, false
 	}
 	if f.seed != 0 {
 		p.Seed = f.seed
@@ -210,6 +212,13 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 	}
 	if f.diagnose > 0 {
 		p.Diagnose = f.diagnose
+	}
+	if f.latency != "" {
+		share, err := lab.ParseShare(f.latency)
+		if err != nil {
+			return fmt.Errorf("--latency: %w, write it as 70%%", err)
+		}
+		p.Latency = share
 	}
 	if f.aa {
 		p.AA = true

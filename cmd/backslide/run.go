@@ -36,7 +36,7 @@ func newRun(e *env) *cobra.Command {
 			ctx := cmd.Context()
 			switch {
 			case resume != "":
-				return e.resume(ctx, resume)
+				return e.resume(ctx, resume, lab.Raise{At: time.Now(), Blocks: f.blocks, Budget: f.budget})
 			case confirm != "":
 				return e.confirm(ctx, confirm)
 			}
@@ -61,36 +61,72 @@ func newRun(e *env) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&confirm, "confirm", "", "measure the differences that a `run` found again, on fresh blocks with roles swapped")
-	cmd.Flags().StringVar(&resume, "resume", "", "go on with the interrupted `run` of that number, or last")
+	cmd.Flags().StringVar(&resume, "resume", "", "go on with the interrupted `run` of that number, or last; with --blocks and --rule e also with one that ended")
 	return cmd
 }
 
-// resume goes on with a run of the lab that was interrupted.
-func (e *env) resume(ctx context.Context, name string) error {
-	st, err := e.existingLab()
+// resume goes on with a run of the lab that was interrupted, or is raised to more blocks.
+func (e *env) resume(ctx context.Context, name string, to lab.Raise) error {
+	r, s, err := e.toResume(ctx, name, to)
 	if err != nil {
 		return err
-	}
-	runs, err := st.Runs(ctx)
-	if err = errors.Join(err, st.Close()); err != nil {
-		return err
-	}
-	r, err := runArg(runs, name)
-	if err != nil {
-		return err
-	}
-	if !r.Ended.IsZero() {
-		return fmt.Errorf("run %d ended %s; there is nothing to resume", r.ID, r.Ended.Format(time.DateTime))
-	}
-	s, err := e.setup(ctx, r.Experiment)
-	if err != nil {
-		return fmt.Errorf("resume run %d: %w", r.ID, err)
-	}
-	if err := sameBuilds(r, s); err != nil {
-		return fmt.Errorf("resume run %d: %w", r.ID, err)
 	}
 	_, err = e.execute(ctx, s, &r)
 	return err
+}
+
+// toResume returns a run that can go on, raised if more blocks are asked for.
+func (e *env) toResume(ctx context.Context, name string, to lab.Raise) (r lab.Run, s *setup, err error) {
+	st, err := e.existingLab()
+	if err != nil {
+		return r, nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	runs, err := st.Runs(ctx)
+	if err != nil {
+		return r, nil, err
+	}
+	if r, err = runArg(runs, name); err != nil {
+		return r, nil, err
+	}
+	if err := resumable(r, to); err != nil {
+		return r, nil, err
+	}
+	if s, err = e.setup(ctx, r.Experiment); err == nil {
+		err = sameBuilds(r, s)
+	}
+	if err != nil {
+		return r, nil, fmt.Errorf("resume run %d: %w", r.ID, err)
+	}
+	if to.Blocks > 0 {
+		if err := st.Raise(ctx, r.ID, to); err != nil {
+			return r, nil, err
+		}
+		if r, err = st.Run(ctx, r.ID); err != nil {
+			return r, nil, err
+		}
+		s.Plan.BlocksMax = r.Plan.BlocksMax
+	}
+	return r, s, nil
+}
+
+// resumable says why a run cannot go on, to as many blocks as are asked for if any are.
+func resumable(r lab.Run, to lab.Raise) error {
+	rule := r.Plan.WithDefaults().Rule
+	switch {
+	case to.Blocks == 0 && to.Budget != 0:
+		return fmt.Errorf("resume run %d: --budget comes with --blocks, for a run that is raised", r.ID)
+	case to.Blocks == 0 && !r.Ended.IsZero() && rule == lab.EValues:
+		return fmt.Errorf("run %d ended %s; it can go on with more blocks than its %d: --blocks %d", r.ID, r.Ended.Format(time.DateTime), r.Plan.BlocksMax, 2*r.Plan.BlocksMax)
+	case to.Blocks == 0 && !r.Ended.IsZero():
+		return fmt.Errorf("run %d ended %s; there is nothing to resume", r.ID, r.Ended.Format(time.DateTime))
+	case to.Blocks > 0 && rule != lab.EValues:
+		return fmt.Errorf("resume run %d: it decides by rule %s, whose false alarms are kept in bounds over the %d planned blocks; more blocks after a look at the result would break that: start a new run, with --rule e if its end is to stay open",
+			r.ID, rule, r.Plan.BlocksMax)
+	case to.Blocks > 0 && to.Blocks <= r.Plan.BlocksMax:
+		return fmt.Errorf("resume run %d: it has %d blocks already; --blocks %d would be no more", r.ID, r.Plan.BlocksMax, to.Blocks)
+	}
+	return nil
 }
 
 // sameBuilds checks that the builds are still those that a run began with.
@@ -294,7 +330,7 @@ func (w *wiring) begin(ctx context.Context, s *setup, p *progress, client string
 		return r, err
 	}
 	var err error
-	if r.Levels, err = w.conductor.Calibrate(ctx, r.Plan, r.Base, s.levels); err != nil {
+	if r.Levels, err = w.conductor.Calibrate(ctx, r.Plan, r.Variants, s.levels); err != nil {
 		return r, err
 	}
 	if r.ID, err = w.store.NewRun(ctx, r); err != nil {

@@ -82,10 +82,15 @@ func (s *setup) plan() []lab.LevelPlan {
 	for i, w := range s.workloads {
 		for _, step := range w.steps {
 			for _, n := range s.Clients {
-				out = append(out, lab.LevelPlan{
+				lp := lab.LevelPlan{
 					Level: lab.Level{Step: lab.Step{Workload: w.use.Name, Name: step.Name}, Clients: n},
-					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit,
-				})
+					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Open: step.Rate,
+				}
+				out = append(out, lp)
+				if s.Plan.Latency > 0 && lp.Timed() && !lp.Warm && !lp.Open {
+					lp.Level.Step, lp.Group, lp.Open = lp.Level.Step.AtShare(s.Plan.Latency), lab.Paced, true
+					out = append(out, lp)
+				}
 			}
 		}
 	}
