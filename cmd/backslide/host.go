@@ -58,7 +58,7 @@ func (h *host) Start(ctx context.Context, v lab.Variant, dir string, watch lab.I
 	if err != nil {
 		return nil, err
 	}
-	out := &side{Server: s, build: h.builds[v.Build], config: h.configs[v.Config], engine: v.Engine}
+	out := &side{Server: s, build: h.builds[v.Build], config: h.configs[v.Config], engine: v.Engine, dir: dir}
 	if b := out.build; b.Family == lab.MySQL && !b.AtLeast(5, 7, 0) {
 		out.own = tasks(s.PID())
 		// That which was made last answered us.
@@ -97,7 +97,8 @@ type side struct {
 	build  lab.Build
 	config lab.Config
 	engine string
-	own    []int // threads, ascending, that the server has for itself; nil: it tells which serve whom
+	dir    string // of its data
+	own    []int  // threads, ascending, that the server has for itself; nil: it tells which serve whom
 }
 
 // Serving is run.Server's. A server that tells us nothing has all threads of its own when

@@ -291,7 +291,7 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 	}
 	w.conductor = &run.Conductor{
 		Host: h, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
-		Meter: (&meter{}).begin,
+		Meter: (&meter{}).begin, Follow: follow,
 		Judge: func(r lab.Run, slices []lab.Slice) (run.Outlook, error) { return outlook(r, slices, b, only) },
 	}
 	return w, nil
