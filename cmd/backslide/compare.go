@@ -210,11 +210,23 @@ func (e *env) verdicts(ctx context.Context, st *store.Store, r lab.Run, slices [
 
 func newReport(e *env) *cobra.Command {
 	var l look
+	var bug bugOptions
+	formats := append(report.Formats(), bugFormat)
 	var format, out string
 	cmd := &cobra.Command{
 		Use:   "report [RUN|IMPORT…]",
-		Short: "Write results as HTML, text, CSV, JSON, Markdown, benchfmt or OpenMetrics",
+		Short: "Write results as HTML, text, CSV, JSON, Markdown, benchfmt, OpenMetrics, or a bug report",
+		Long: "report writes results of the newest run or import, or of those that are named. With\n" +
+			"--format bug RUN STEP it writes what a maintainer needs to repeat and judge a regression\n" +
+			"of one step: versions, a script, expected and actual, evidence, environment.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			step := ""
+			if format == bugFormat {
+				if len(args) != 2 {
+					return errors.New("a bug report is about one step: backslide report --format bug RUN STEP")
+				}
+				args, step = args[:1], args[1]
+			}
 			s, est, err := e.subject(cmd.Context(), args, l.base)
 			if err != nil {
 				return err
@@ -224,8 +236,11 @@ func newReport(e *env) *cobra.Command {
 			}
 			o := l.options(e)
 			write := func(w io.Writer) error { return report.Write(w, format, s, o) }
-			if est != nil {
+			switch {
+			case est != nil:
 				write = func(w io.Writer) error { return report.Estimates(w, format, *est, o) }
+			case step != "":
+				write = func(w io.Writer) error { return writeBug(w, s, step, bug) }
 			}
 			if out == "" || out == "-" {
 				return write(e.stdout)
@@ -235,9 +250,12 @@ func newReport(e *env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; its ending gives the format")
-	cmd.Flags().StringVar(&format, "format", "", "`format`: "+strings.Join(report.Formats(), ", "))
+	cmd.Flags().StringVar(&format, "format", "", "`format`: "+strings.Join(formats, ", "))
+	cmd.Flags().StringVar(&bug.candidate, "candidate", "", "`variant` that a bug report is about; else the one that is worst")
+	cmd.Flags().IntVar(&bug.clients, "clients", 0, "`number` of clients that a bug report is about; else the one that is worst")
+	cmd.Flags().BoolVar(&bug.private, "private", false, "keep paths, host names and secret options in a bug report")
 	l.flags(cmd)
-	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // a flag of that name was defined above
 	}
 	return cmd
