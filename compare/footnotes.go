@@ -28,6 +28,7 @@ func (j *judge) footnotes() []string {
 	out = append(out, j.resumed()...)
 	out = append(out, j.steal()...)
 	out = append(out, j.foreign()...)
+	out = append(out, j.shortage()...)
 	out = append(out, j.doubted()...)
 	return append(out, j.serverErrors()...)
 }

@@ -52,7 +52,8 @@ func (j *judge) pairNoise(p *pair, overhead float64) lab.PairNoise {
 		j.economy(&n, p, slice, restart)
 	}
 	j.outside(&n, p)
-	n.Notes = steady(p, diffs, levels)
+	strained(&n, j.of(j.run.Base, p.plan.Level).strain, j.of(p.candidate, p.plan.Level).strain)
+	n.Notes = append(steady(p, diffs, levels), unlikeHost(n)...)
 	n.Advice = advice(n, p.plan.Slices)
 	return n
 }
@@ -188,6 +189,10 @@ func advice(n lab.PairNoise, planned int) string {
 		return fmt.Sprintf("the hypervisor takes %.0f %% of the CPU time: measure at another hour or on another machine", 100*n.Steal)
 	case math.Max(0, n.HostBusy) >= otherWork:
 		return fmt.Sprintf("other work takes %.0f %% of the CPU time: stop it", 100*n.HostBusy)
+	case n.Throttled > 0:
+		return fmt.Sprintf("CPUs were slowed down for their heat %d times: cool the machine, or limit its frequency", n.Throttled)
+	case n.StallMemory >= shortMemory:
+		return fmt.Sprintf("tasks waited for memory in %.0f %% of the time: smaller caches, or fewer servers at once", 100*n.StallMemory)
 	case n.Blocks < firstLook || n.SliceSD < 0 || n.RestartSD < 0:
 		return ""
 	case n.DriftSD > n.SliceSD && n.OrderP >= 0 && n.OrderP < oddP:

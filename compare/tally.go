@@ -28,6 +28,7 @@ type cell struct {
 	errors map[int]int64  // server error code: how often
 	slow   []slow         // roles that did not come to their rate
 	doubts map[string]int // of the client, about so many slices
+	strain strain         // of the host, in good
 	block  int            // last block that was tried
 	use    use            // of good, once settled
 }
@@ -150,6 +151,7 @@ func (t *Tally) Add(s lab.Slice) {
 		}
 		o.amount[i] = v * o.ops
 	}
+	c.strain.add(s.Usage, s.Wall)
 	c.good = append(c.good, o)
 	for _, p := range s.Parts {
 		if !p.Sustained(s.Wall) {

@@ -86,6 +86,24 @@ func (n levelNoise) median(of func(lab.PairNoise) float64) float64 {
 	return all[mid]
 }
 
+// waits returns in how much of the time tasks of the host waited for CPU, memory and
+// storage, in percent.
+func (n levelNoise) waits() string {
+	var parts []string
+	for _, f := range []func(lab.PairNoise) float64{
+		func(p lab.PairNoise) float64 { return p.StallCPU },
+		func(p lab.PairNoise) float64 { return p.StallMemory },
+		func(p lab.PairNoise) float64 { return p.StallIO },
+	} {
+		x := n.median(f)
+		if x < 0 {
+			return none
+		}
+		parts = append(parts, fmt.Sprintf("%.0f", 100*x))
+	}
+	return strings.Join(parts, " / ")
+}
+
 // noise says what disturbed the measurements, and what to do about it.
 func (v *view) noise() section {
 	out := section{title: "Noise"}
@@ -144,6 +162,7 @@ type noiseRow struct {
 	IAT     string
 	Steal   string
 	Others  string
+	Waits   string // shares of the time with tasks waiting for CPU, memory and storage
 	Dropped int
 	Advice  []string
 }
@@ -178,6 +197,7 @@ func (v *view) noiseTable() noiseTable {
 		if x := n.median(func(p lab.PairNoise) float64 { return p.IAT }); x > 0 {
 			r.IAT = fmt.Sprintf("%.1f", x)
 		}
+		r.Waits = n.waits()
 		odd := n.pairs[0] // of several, the one whose order is the least likely by chance
 		for _, p := range n.pairs {
 			r.Dropped += p.Dropped
