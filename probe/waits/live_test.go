@@ -173,6 +173,9 @@ func TestLive(t *testing.T) {
 			if engine != "" {
 				l.rocks()
 			}
+			if name == "mysql@5.6" {
+				l.latch()
+			}
 			l.resets()
 		})
 	}
@@ -327,6 +330,43 @@ func errorsOf(rows *sql.Rows) error {
 	err := rows.Err()
 	rows.Close()
 	return err
+}
+
+// latch: while privileges are read again, many of them, their rw-lock is taken, and 5.6
+// needs it for every statement.
+func (l live) latch() {
+	var grants []string
+	for i := range 3000 {
+		grants = append(grants, fmt.Sprintf("('localhost', 'x', 'nobody', 't%d', '', now(), 'Select', '')", i))
+	}
+	l.side.must(l.T, "insert into mysql.tables_priv (Host, Db, User, Table_name, Grantor, Timestamp, Table_priv, Column_priv) values "+strings.Join(grants, ","), "commit", "flush privileges")
+	selects := func() Delta {
+		const n = 200
+		before := l.take()
+		for range n {
+			l.client.must(l.T, "select * from t where id = 1")
+		}
+		return Between(before, l.take(), n)
+	}
+	const lock = "wait/synch/rwlock/sql/LOCK_grant"
+	free := find(selects().Events, lock)
+	ctx, cancel := context.WithCancel(l.Context())
+	done := make(chan error)
+	go func() {
+		var err error
+		for err == nil && ctx.Err() == nil {
+			err = l.side.do(context.WithoutCancel(ctx), "flush privileges")
+		}
+		done <- err
+	}()
+	d := selects()
+	cancel()
+	if err := <-done; err != nil {
+		l.Fatal(err)
+	}
+	if got := find(d.Events, lock); got.Value < 20*free.Value || got.Value < 20e-6 || got.Count != 1 || d.Events[0].Name != lock {
+		l.Errorf("the lock was waited for %v, free %v: %v", got, free, d.Events)
+	}
 }
 
 // rocks: MyRocks' waiting for row locks is in no event, its own clock has it.
