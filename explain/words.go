@@ -118,6 +118,9 @@ func inNames(cs []lab.Component) string {
 // ratio returns the difference in throughput with its interval: −38 % [−41, −35].
 func ratio(c lab.Comparison, before, after string) string {
 	p := func(x float64) string { return signed(100*math.Expm1(x), 2) }
+	if c.Metric != lab.QPS {
+		before += string(c.Metric) + " "
+	}
 	if math.IsInf(c.Lo, 0) || math.IsInf(c.Hi, 0) {
 		if len(c.Blocks) == 0 {
 			return ""
@@ -134,8 +137,14 @@ func amounts(c lab.Component) string {
 	if unit == "sec/op" {
 		unit, factor = "µs/op", 1e6
 	}
-	return fmt.Sprintf("%s %s [%s, %s], %s in the base", signed(factor*c.Diff, 3), unit,
-		signed(factor*c.Lo, 3), signed(factor*c.Hi, 3), number(factor*c.Base))
+	base := number(factor*c.Base) + " in the base"
+	switch {
+	case c.Base == 0:
+		base = "not seen in the base"
+	case c.Candidate == 0:
+		base += ", not seen in the candidate"
+	}
+	return fmt.Sprintf("%s %s [%s, %s], %s", signed(factor*c.Diff, 3), unit, signed(factor*c.Lo, 3), signed(factor*c.Hi, 3), base)
 }
 
 // number returns a value with three digits and no exponent.
@@ -149,8 +158,9 @@ func signed(v float64, digits int) string {
 	if v == 0 {
 		return "0"
 	}
+	const finest = 3 // of µs or counts per operation, less says nothing
 	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))))
-	s := strconv.FormatFloat(math.Abs(v), 'f', min(max(0, decimals), 6), 64)
+	s := strconv.FormatFloat(math.Abs(v), 'f', min(max(0, decimals), finest), 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
