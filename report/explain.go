@@ -169,7 +169,10 @@ func withUnit(v float64, unit string) string {
 
 // plus returns an amount with its sign.
 func plus(v float64) string {
-	s := amount(roundTo(v, 3))
+	if math.Abs(v) < 100 { // so that 0.9996 is not written with four digits
+		v = roundTo(v, 3)
+	}
+	s := amount(v)
 	if strings.HasPrefix(s, "<") { // closer to zero than is shown
 		s = "0.000"
 		if v < 0 {

@@ -62,6 +62,7 @@ type amountTable struct {
 	Shares bool
 	Rows   []amountRow
 	More   string
+	Open   bool
 }
 
 type amountRow struct {
@@ -133,7 +134,7 @@ func newWhyPart(w Why, id string) whyPart {
 		}
 		p.Budget = append(p.Budget, r)
 	}
-	for _, t := range []struct {
+	for i, t := range []struct {
 		title  string
 		cs     []lab.Component
 		most   int
@@ -151,7 +152,9 @@ func newWhyPart(w Why, id string) whyPart {
 		{"CPU of background threads by function", seen(a.Background), mostEvents, false, true},
 	} {
 		if len(t.cs) > 0 {
-			p.Tables = append(p.Tables, a.amountTable(t.title, t.cs, t.most, t.shares, t.judged))
+			x := a.amountTable(t.title, t.cs, t.most, t.shares, t.judged)
+			x.Open = i < 4 // the rest is for who looks for it
+			p.Tables = append(p.Tables, x)
 		}
 	}
 	if len(w.Flame) > 0 {

@@ -235,6 +235,11 @@ func newReport(e *env) *cobra.Command {
 				format = formatOf(out)
 			}
 			o := l.options(e)
+			if format == "html" && est == nil {
+				if o.Whys, err = e.whys(cmd.Context(), s); err != nil {
+					return err
+				}
+			}
 			write := func(w io.Writer) error { return report.Write(w, format, s, o) }
 			switch {
 			case est != nil:

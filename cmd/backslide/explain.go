@@ -29,7 +29,7 @@ type explainFlags struct {
 	rounds         int
 	slice          time.Duration
 	stored, again  bool
-	format, output string
+	format         string
 }
 
 func newExplain(e *env) *cobra.Command {
