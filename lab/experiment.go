@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -158,7 +159,7 @@ func (e Experiment) Resolve() (Experiment, error) {
 			for _, n := range Engines() {
 				known = append(known, n)
 			}
-			return e, fmt.Errorf("engines: unknown engine %q%s", name, suggest(name, known))
+			return e, fmt.Errorf("engines: unknown engine %q%s", name, Suggest(name, known))
 		}
 		engines[i] = proper
 	}
@@ -271,7 +272,7 @@ func (e Experiment) base() (Variant, error) {
 		names = append(names, v.Build, v.String())
 	}
 	sort.Strings(names)
-	return Variant{}, fmt.Errorf("base: %q is no variant of this experiment%s", e.Base, suggest(e.Base, unique(names)))
+	return Variant{}, fmt.Errorf("base: %q is no variant of this experiment%s", e.Base, Suggest(e.Base, slices.Compact(names)))
 }
 
 func (c configFile) config(readFile func(string) (string, error)) (Config, error) {
@@ -386,14 +387,4 @@ func double(names []string) string {
 		seen[n] = true
 	}
 	return ""
-}
-
-func unique(sorted []string) []string {
-	var out []string
-	for _, s := range sorted {
-		if len(out) == 0 || out[len(out)-1] != s {
-			out = append(out, s)
-		}
-	}
-	return out
 }

@@ -38,9 +38,7 @@ func Nearest(name string, known []string) []string {
 
 // Suggest returns "; did you mean …?" for a name that is not among known, or the known
 // names when none is near, or nothing when there are none.
-func Suggest(name string, known []string) string { return suggest(name, known) }
-
-func suggest(name string, known []string) string {
+func Suggest(name string, known []string) string {
 	if near := Nearest(name, known); len(near) > 0 {
 		return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}

@@ -42,7 +42,7 @@ func DecodeTOML(file, text string, v any) error {
 		known := siblings(v, key)
 		return &SyntaxError{
 			File: file, Line: LineOf(text, key...),
-			Msg: fmt.Sprintf("unknown key %q%s", key.String(), suggest(key[len(key)-1], known)),
+			Msg: fmt.Sprintf("unknown key %q%s", key.String(), Suggest(key[len(key)-1], known)),
 		}
 	}
 	return nil

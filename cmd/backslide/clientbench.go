@@ -201,26 +201,19 @@ func median(x []float64) float64 {
 // bench is a server with data, and our client beside it.
 type bench struct {
 	*clientBench
+	*rig
 	v      lab.Variant
-	cpus   []int // of clients; nil: any
 	server run.Server
-	client *remote
-	guard  *proc.Guard
-	dirs   []string
+	data   string                   // directory of the server's data
 	start  map[string]time.Duration // CPU that a tool costs to start
 }
 
 // open starts a server and our client, and loads the table.
 func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *bench, err error) {
-	out := &bench{clientBench: b, start: map[string]time.Duration{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, out.close())
-		}
-	}()
 	x, err := lab.Experiment{
 		Builds: []string{b.build}, Workloads: []lab.WorkloadUse{{Name: "clientbench", Text: benchWorkload, Params: map[string]string{"rows": strconv.Itoa(b.rows)}}},
 		Configs: []lab.Config{{Name: "bench", Options: []lab.Option{{Name: "innodb_flush_log_at_trx_commit", Value: "2"}, {Name: "innodb_buffer_pool_size", Value: "256M"}}}},
+		Plan:    lab.Plan{Placement: p},
 	}.Resolve()
 	if err != nil {
 		return nil, err
@@ -229,61 +222,40 @@ func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *ben
 	if err != nil {
 		return nil, err
 	}
-	cache, err := filepath.Abs(e.cacheDir)
-	if err != nil {
+	out := &bench{clientBench: b, v: x.Variants()[0], start: map[string]time.Duration{}}
+	if out.rig, err = e.rig(ctx, s, nil); err != nil {
 		return nil, err
 	}
-	if out.guard, err = proc.NewGuard(filepath.Join(cache, "guard")); err != nil {
-		return nil, err
-	}
-	for _, parent := range []string{filepath.Join(cache, "run"), filepath.Join(cache, "bench")} {
-		if err := os.MkdirAll(parent, 0o700); err != nil {
-			return nil, err
-		}
-		dir, err := os.MkdirTemp(parent, "")
+	defer func() {
 		if err != nil {
-			return nil, err
+			err = errors.Join(err, out.close())
 		}
-		out.dirs = append(out.dirs, dir)
-	}
-	servers, cpus, err := placement(p)
-	if err != nil {
+	}()
+	if out.data, err = os.MkdirTemp(e.cacheDir, "bench-"); err != nil {
 		return nil, err
 	}
-	out.v, out.cpus = x.Variants()[0], cpus
-	if out.client, err = startClient(cpus, 1, out.guard, out.dirs[0]); err != nil {
+	data := filepath.Join(out.data, "data")
+	if data, err = filepath.Abs(data); err != nil {
 		return nil, err
 	}
-	out.client.near = p == lab.CoLocated
-	if err := s.bind(ctx, out.client); err != nil {
+	if err := out.host.Init(ctx, out.v, data); err != nil {
 		return nil, err
 	}
-	h := &host{builds: s.builds, configs: map[string]lab.Config{"bench": x.Configs[0]}, data: s.dataIDs(), cpus: servers, guard: out.guard, runDir: out.dirs[0]}
-	data := filepath.Join(out.dirs[1], "data")
-	if err := h.Init(ctx, out.v, data); err != nil {
-		return nil, err
-	}
-	if out.server, err = h.Start(ctx, out.v, data, ""); err != nil {
+	if out.server, err = out.host.Start(ctx, out.v, data, ""); err != nil {
 		return nil, err
 	}
 	return out, out.client.Load(ctx, out.v, out.server.Socket(), func(int64, int64) {})
 }
 
 func (b *bench) close() error {
-	var errs []error
 	if b.server != nil {
 		b.server.Kill()
 	}
-	if b.client != nil {
-		b.client.Stop()
+	err := b.rig.close()
+	if b.data != "" {
+		err = errors.Join(err, os.RemoveAll(b.data))
 	}
-	if b.guard != nil {
-		errs = append(errs, b.guard.Close())
-	}
-	for _, dir := range b.dirs {
-		errs = append(errs, os.RemoveAll(dir))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // compare runs our client and a rival in turn.

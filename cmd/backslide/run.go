@@ -227,89 +227,42 @@ func lockLab(dir string) (func(), error) {
 
 // wiring is everything that a run needs, put together.
 type wiring struct {
+	*rig
 	conductor *run.Conductor
-	client    *remote
 	store     *store.Store
 	freezer   *proc.Freezer
-	guard     *proc.Guard
-	runDir    string
 }
 
-func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) (_ *wiring, err error) {
+func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) (*wiring, error) {
 	cache, err := filepath.Abs(e.cacheDir)
 	if err != nil {
 		return nil, err
 	}
-	w := &wiring{store: st}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close())
-		}
-	}()
-	guards := filepath.Join(cache, "guard")
-	left, err := proc.CleanUp(guards)
+	left, err := proc.CleanUp(guards(cache))
 	if err != nil {
 		return nil, fmt.Errorf("end what an earlier run left: %w", err)
 	}
 	for _, what := range left {
 		p.line("note: left by an earlier run: %s", what)
 	}
-	if w.guard, err = proc.NewGuard(guards); err != nil {
-		return nil, err
-	}
-	if w.freezer, err = newFreezer(ctx, s.Plan.Freeze); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Join(cache, "run"), 0o700); err != nil {
-		return nil, err
-	}
-	if w.runDir, err = os.MkdirTemp(filepath.Join(cache, "run"), ""); err != nil {
-		return nil, err
-	}
-	servers, client, err := placement(s.Plan.Placement)
-	if err != nil {
-		return nil, err
-	}
-	if w.client, err = startClient(client, s.Plan.Seed, w.guard, w.runDir); err != nil {
-		return nil, err
-	}
-	w.client.near = s.Plan.Placement == lab.CoLocated
-	if err := s.bind(ctx, w.client); err != nil {
-		return nil, err
-	}
-	h := &host{
-		builds: s.builds, configs: map[string]lab.Config{}, data: s.dataIDs(), cpus: servers,
-		guard: w.guard, freezer: w.freezer, runDir: w.runDir,
-	}
-	for _, c := range s.Configs {
-		h.configs[c.Name] = c
-	}
 	b := new(stat.Boundaries)
 	only, err := suspects(ctx, st, s.Plan.Confirms, b)
 	if err != nil {
 		return nil, err
 	}
+	w := &wiring{store: st}
+	if w.freezer, err = newFreezer(ctx, s.Plan.Freeze); err != nil {
+		return nil, err
+	}
+	if w.rig, err = e.rig(ctx, s, w.freezer); err != nil {
+		return nil, err
+	}
 	w.conductor = &run.Conductor{
-		Host: h, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
+		Host: w.host, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
 		Meter: (&meter{}).begin, Follow: follow,
 		Judge: func(r lab.Run, slices []lab.Slice) (run.Outlook, error) { return outlook(r, slices, b, only) },
 	}
 	return w, nil
-}
-
-// close ends the client and removes what lay outside the lab.
-func (w *wiring) close() error {
-	if w.client != nil {
-		w.client.Stop()
-	}
-	var errs []error
-	if w.guard != nil {
-		errs = append(errs, w.guard.Close())
-	}
-	if w.runDir != "" {
-		errs = append(errs, os.RemoveAll(w.runDir))
-	}
-	return errors.Join(errs...)
 }
 
 // begin prepares the data, fixes what the run will do, and stores it.

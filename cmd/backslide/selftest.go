@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -25,6 +26,20 @@ func newSelftest(e *env) *cobra.Command {
 	return cmd
 }
 
+// twins compares the base of an experiment with a copy of itself, and prints what came of it.
+func (e *env) twins(ctx context.Context, x lab.Experiment, print func(io.Writer, lab.Summary) error) error {
+	x.Plan.AA = true
+	s, err := e.setup(ctx, x)
+	if err != nil {
+		return err
+	}
+	sum, err := e.run(ctx, s, nil)
+	if err != nil {
+		return err
+	}
+	return print(e.stdout, sum)
+}
+
 func newInject(e *env) *cobra.Command {
 	var slowdown string
 	f := experimentFlags{
@@ -47,17 +62,9 @@ func newInject(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			x.Name, x.Plan.AA, x.Plan.Inject = "inject", true, share
+			x.Name, x.Plan.Inject = "inject", share
 			x.Plan.Margin = min(x.Plan.Margin, math.Abs(share)/4)
-			s, err := e.setup(cmd.Context(), x)
-			if err != nil {
-				return err
-			}
-			sum, err := e.run(cmd.Context(), s, nil)
-			if err != nil {
-				return err
-			}
-			return printInjected(e.stdout, sum)
+			return e.twins(cmd.Context(), x, printInjected)
 		},
 	}
 	f.add(cmd)
@@ -137,17 +144,8 @@ func newNoise(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			x.Name, x.Plan.AA = "noise", true
-			x.Plan.Margin = never
-			s, err := e.setup(cmd.Context(), x)
-			if err != nil {
-				return err
-			}
-			sum, err := e.run(cmd.Context(), s, nil)
-			if err != nil {
-				return err
-			}
-			return printNoise(e.stdout, sum)
+			x.Name, x.Plan.Margin = "noise", never
+			return e.twins(cmd.Context(), x, printNoise)
 		},
 	}
 	f.add(cmd)
