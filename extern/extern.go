@@ -17,6 +17,7 @@ package extern
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -76,6 +77,11 @@ type Version struct {
 	Family              lab.Family // of a mysqlslap
 	Major, Minor, Patch int
 	Suffix              string // what follows the numbers: -9072687, -MariaDB
+}
+
+// String returns the tool and its version, as in sysbench 1.0.20.
+func (v Version) String() string {
+	return fmt.Sprintf("%s %d.%d.%d%s", v.Tool, v.Major, v.Minor, v.Patch, v.Suffix)
 }
 
 // AtLeast reports whether the version is major.minor or later.

@@ -40,6 +40,7 @@ type LevelPlan struct {
 	Noise  float64       `json:"noise,omitempty"`    // standard deviation of a mirrored group's difference in the pilot, as a log-ratio; 0: not known
 	Why    string        `json:"why,omitempty"`      // so long and so many slices; empty: the plan said so
 	Limit  time.Duration `json:"limit_ns,omitempty"` // longest that a slice may take of a level that is one whole slice in a block; 0: it is many
+	Grain  time.Duration `json:"grain_ns,omitempty"` // what lengths of timed slices are multiples of, and the shortest of others: the clock of a tool that drives the step; 0: any
 	Spin   time.Duration `json:"spin_ns"`            // busy time added to each operation of the side that Plan.Inject slows down
 }
 

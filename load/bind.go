@@ -50,6 +50,7 @@ type step struct {
 
 	limit   time.Duration // of a slice of a chain's step that has ops
 	catchup bool          // an open loop; otherwise what a stall has cost is not made up for
+	tool    *lab.Tool     // what drives it in place of our client; nil: nothing
 	roles   []role        // what each connection of a client does; none: it has one, for the step itself
 }
 
@@ -387,6 +388,9 @@ func (p *Program) Needs(name string, clients int) (connections, statements int) 
 		for _, r := range s.roles {
 			statements += clients * r.ids
 		}
+	}
+	if s.tool != nil && s.tool.Program == lab.Mysqlslap {
+		connections++ // its own, beside its clients
 	}
 	return connections + len(s.sides), statements
 }

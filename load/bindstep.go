@@ -57,7 +57,9 @@ func (b *stepBinder) bind() error {
 	if b.s.args, err = b.args(b.sc, b.f.Args, b.at); err != nil {
 		return err
 	}
-	if b.f.Role != nil {
+	if b.f.Tool != nil {
+		err = b.tool()
+	} else if b.f.Role != nil {
 		err = b.roles()
 	} else {
 		err = b.operations()
@@ -103,13 +105,17 @@ func (b *stepBinder) operations() error {
 	if !b.s.catchup && b.s.rate == nil {
 		return bad(b.at.add("catchup"), "step %q has catchup and no rate", b.f.Name)
 	}
-	if b.s.ops, err = b.constant(b.sc, b.f.Ops, 0, b.at.add("ops")); err != nil {
-		return err
+	b.s.ops, err = b.ops()
+	return err
+}
+
+// ops returns how many operations each client does in a slice; 0: the step does not say.
+func (b *stepBinder) ops() (int64, error) {
+	n, err := b.constant(b.sc, b.f.Ops, 0, b.at.add("ops"))
+	if err == nil && (n < 0 || b.f.Ops.set && n == 0) {
+		err = bad(b.at.add("ops"), "step %q: ops = %d is under 1", b.f.Name, n)
 	}
-	if b.s.ops < 0 || b.f.Ops.set && b.s.ops == 0 {
-		return bad(b.at.add("ops"), "step %q: ops = %d is under 1", b.f.Name, b.s.ops)
-	}
-	return nil
+	return n, err
 }
 
 // ends sees to it that a slice of the step has an end.

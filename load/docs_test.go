@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 		t.Errorf("%d examples", examples)
 	}
 	for _, word := range append(load.Functions(), load.Keys()...) {
-		if !strings.Contains(string(b), "`"+word) && !strings.Contains(string(b), "\n"+word) && !strings.Contains(string(b), "[["+word+"]]") && !strings.Contains(string(b), "[[step."+word+"]]") {
+		if !strings.Contains(string(b), "`"+word) && !strings.Contains(string(b), "\n"+word) && !strings.Contains(string(b), "[["+word+"]]") && !strings.Contains(string(b), "[[step."+word+"]]") && !strings.Contains(string(b), "[step."+word+"]") {
 			t.Errorf("the reference does not mention %s", word)
 		}
 	}

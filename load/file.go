@@ -72,6 +72,7 @@ type stepFile struct {
 	Ignore   []int            `toml:"ignore"`
 	Settle   []string         `toml:"settle"`
 	Side     []sideFile       `toml:"side"`
+	Tool     *toolFile        `toml:"tool"`
 
 	Statement   []statementFile   `toml:"statement"`
 	Transaction []transactionFile `toml:"transaction"`

@@ -69,4 +69,6 @@ type StepInfo struct {
 	// Limit is the longest that a slice may take of a step that says itself how many
 	// operations it has, see Program.Ops; 0: it does not.
 	Limit time.Duration
+	// Tool is the program that drives the step in place of our client; empty: none.
+	Tool string
 }

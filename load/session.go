@@ -113,7 +113,8 @@ const (
 )
 
 // Session opens the connections of a step, opens its side sessions, and prepares all
-// statements. On an error nothing stays open.
+// statements. For a step that another tool drives it opens the side sessions alone. On an
+// error nothing stays open.
 func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) (_ *Session, err error) {
 	st, err := p.step(work.Step)
 	if err != nil {
@@ -137,6 +138,9 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 		if err := runAll(ctx, c, sd.open); err != nil {
 			return nil, fmt.Errorf("side session %d: %w", i+1, err)
 		}
+	}
+	if st.tool != nil {
+		return s, nil // the clients are the tool's
 	}
 	for range max(1, len(st.roles)) {
 		s.series = append(s.series, new(series))
@@ -381,7 +385,7 @@ func (s *Session) Close() error {
 	}
 	s.workers = nil
 	for i, c := range s.sides {
-		if s.broken == nil && len(s.clients) > 0 {
+		if s.broken == nil && (len(s.clients) > 0 || s.st.tool != nil) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			errs = append(errs, runAll(ctx, c, s.st.sides[i].close))
 			cancel()

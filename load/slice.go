@@ -83,6 +83,8 @@ func (s *Session) slice(ctx context.Context, spec SliceSpec, measuring func()) (
 	switch {
 	case s.broken != nil:
 		return Result{}, fmt.Errorf("an earlier slice broke the session: %w", s.broken)
+	case s.st.tool != nil:
+		return Result{}, fmt.Errorf("it is driven by %s", s.st.tool.Program)
 	case len(s.clients) == 0:
 		return Result{}, fmt.Errorf("the session is closed")
 	case (spec.Ops > 0) == (spec.Duration > 0):

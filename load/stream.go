@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
 
 	"backslide/lab"
@@ -310,13 +311,18 @@ func place(g, clients int64) (client, op int64) { return g % clients, g / client
 
 // Digest returns a digest, in hex, of the first n operations of a step: which transactions
 // and statements, with which arguments. It depends on seed, block, step and clients, and
-// not on the server, whatever SQL that is given. An unknown step has an empty digest.
+// not on the server, whatever SQL that is given. An unknown step has an empty digest; of
+// one that another tool drives it is known only what that is told.
 func (p *Program) Digest(name string, seed uint64, block, clients int, n int64) string {
 	st, ok := p.steps[name]
 	if !ok || clients < 1 || st.unfit != nil {
 		return ""
 	}
 	h := sha256.New()
+	if st.tool != nil {
+		fmt.Fprintf(h, "%+v %d", *st.tool, clients)
+		return hex.EncodeToString(h.Sum(nil)[:16])
+	}
 	for _, st := range st.works() {
 		s := newStream(st, seed, block, clients)
 		for g := range n {

@@ -146,6 +146,10 @@ func (s stepFile) over(o stepFile) stepFile {
 	if s.Warm != nil {
 		r.Warm = s.Warm
 	}
+	if s.Tool != nil {
+		r = r.forTool(s.Tool)
+	}
+	r.Tool = s.Tool.over(o.Tool)
 	if s.Connect != nil {
 		r.Connect = s.Connect
 	}
@@ -153,16 +157,16 @@ func (s stepFile) over(o stepFile) stepFile {
 		r.SQL, r.Choose, r.Statement, r.Transaction, r.Role = s.SQL, s.Choose, s.Statement, s.Transaction, s.Role
 		r.Rows, r.Each = s.Rows, s.Each
 	}
-	r.Params, r.Args = overlay(o.Params, s.Params), overlay(o.Args, s.Args)
-	r.Begin, r.Prepared = s.Begin.or(o.Begin), s.Prepared.or(o.Prepared)
-	r.Counts, r.Rate = s.Counts.or(o.Counts), s.Rate.or(o.Rate)
+	r.Params, r.Args = overlay(o.Params, s.Params), overlay(r.Args, s.Args)
+	r.Begin, r.Prepared = s.Begin.or(r.Begin), s.Prepared.or(o.Prepared)
+	r.Counts, r.Rate = s.Counts.or(o.Counts), s.Rate.or(r.Rate)
 	if s.Before != nil {
 		r.Before = s.Before
 	}
 	if s.After != nil {
 		r.After = s.After
 	}
-	r.Ops, r.Catchup = s.Ops.or(o.Ops), s.Catchup.or(o.Catchup)
+	r.Ops, r.Catchup = s.Ops.or(r.Ops), s.Catchup.or(r.Catchup)
 	first(&r.Limit, s.Limit)
 	if s.Retry != nil {
 		r.Retry = s.Retry
@@ -174,8 +178,8 @@ func (s stepFile) over(o stepFile) stepFile {
 	return r
 }
 
-func overlay(under, over map[string]value) map[string]value {
-	out := map[string]value{}
+func overlay[V any](under, over map[string]V) map[string]V {
+	out := map[string]V{}
 	for k, v := range under {
 		out[k] = v
 	}
@@ -218,6 +222,12 @@ func (w *Workload) info(i int) (StepInfo, error) {
 	}
 	if finite && w.f.Chain {
 		info.Limit, _ = s.limit() // checked by step
+	}
+	if s.Tool != nil {
+		info.Tool = s.Tool.Program
+	}
+	if err := s.checkTool(at); err != nil {
+		return info, err
 	}
 	groups := lab.Groups()
 	switch {

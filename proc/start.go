@@ -46,8 +46,8 @@ type Process struct {
 	errs  *tail // nil: Spec.Stderr took it
 	ready chan error
 	done  chan struct{}
-	err   error // valid once done is closed
-	cpu   time.Duration
+	err   error            // valid once done is closed
+	cpu   [2]time.Duration // user, system
 
 	mu   sync.Mutex // held over every signal, and while the process is reaped
 	gone bool       // reaped: its number may belong to another process
@@ -184,7 +184,7 @@ func (p *Process) live(cmd *exec.Cmd, cpus []int) {
 	cageErr := p.cage.remove()
 	err := cmd.Wait()
 	p.gone = true
-	p.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	p.cpu = [2]time.Duration{cmd.ProcessState.UserTime(), cmd.ProcessState.SystemTime()}
 	if p.errs != nil && err != nil {
 		if s := strings.TrimSpace(p.errs.String()); s != "" {
 			err = fmt.Errorf("%w: %s", err, s)
@@ -215,8 +215,14 @@ func (p *Process) PID() int { return p.pid }
 // CPU is the user and system time that the process has used, with the children that it
 // waited for. It is known once Done is closed.
 func (p *Process) CPU() time.Duration {
+	user, system := p.Times()
+	return user + system
+}
+
+// Times are the two parts of CPU: in user mode, and in kernel mode.
+func (p *Process) Times() (user, system time.Duration) {
 	<-p.done
-	return p.cpu
+	return p.cpu[0], p.cpu[1]
 }
 
 // In is the child's standard input, for Spec.Talk. The caller closes it.

@@ -414,6 +414,10 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
 	sl.Offered, sl.Behind, sl.Latency = out.Offered, out.Behind, out.Latency
 	sl.P50, sl.P95, sl.P99, sl.Warnings = out.P50, out.P95, out.P99, out.Warnings
+	if out.Apart && sl.Usage.HostBusy >= 0 {
+		// The meter knows our client's process only.
+		sl.Usage.HostBusy = max(0, sl.Usage.HostBusy-out.ClientUser-out.ClientSys)
+	}
 	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
 	if out.Ops == 0 {
 		return errors.New("no operation ended in the slice")

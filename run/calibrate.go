@@ -103,7 +103,8 @@ func (t trials) level(ctx context.Context, lp lab.LevelPlan) (lab.LevelPlan, flo
 
 // speed returns the operations per second of a short trial.
 func speed(one func(Spec) (Outcome, error), lp lab.LevelPlan) (float64, error) {
-	spec := Spec{Discard: pilot, Duration: pilot, Timeout: pilot + 10*slack}
+	long := max(pilot, lp.Grain)
+	spec := Spec{Discard: pilot, Duration: long, Timeout: long + 10*slack}
 	if lp.Ops > 0 {
 		spec = Spec{Ops: lp.Ops, Timeout: longestTry}
 	}
@@ -124,17 +125,16 @@ func speed(one func(Spec) (Outcome, error), lp lab.LevelPlan) (float64, error) {
 func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
 	clients := float64(lp.Level.Clients)
 	lp.Spin = time.Duration(math.Abs(p.Inject) / rate * float64(time.Second))
-	if lp.Warm {
-		lp.Slice, lp.Slices = p.Slice, p.Slices
-	}
+	whole := time.Duration(p.Slices) * p.Slice // of a level in a block, about
 	if lp.Ops > 0 {
 		lp.Ops = max(1, lp.Ops/int64(clients)) * int64(clients)
 		lp.Slice = time.Duration(float64(lp.Ops) / rate * float64(time.Second))
-		lp.Slices = min(even(p.Slices), even(int(float64(p.Slices)*p.Slice.Seconds()/lp.Slice.Seconds())))
+		lp.Slices = min(even(p.Slices), even(int(whole/lp.Slice)))
 		return lp
 	}
 	if !lp.Read {
-		lp.Slice, lp.Slices = writeFactor*p.Slice, even(p.Slices/writeFactor)
+		lp.Slice = max(writeFactor*p.Slice, lp.Grain)
+		lp.Slices = even(int(whole / lp.Slice))
 		lp.Ops = twoDigits(rate * lp.Slice.Seconds())
 		lp.Ops = max(1, lp.Ops/int64(clients)) * int64(clients)
 		lp.Slice = time.Duration(float64(lp.Ops) / rate * float64(time.Second))
@@ -146,7 +146,10 @@ func fit(p lab.Plan, lp lab.LevelPlan, rate float64) lab.LevelPlan {
 	}
 	need := time.Duration(ops * perOp * float64(time.Second)).Round(10 * time.Millisecond)
 	lp.Slice = min(max(p.Slice, need), max(p.Slice, longest))
-	lp.Slices = even(int(float64(p.Slices) * p.Slice.Seconds() / lp.Slice.Seconds()))
+	if g := lp.Grain; g > 0 {
+		lp.Slice = (lp.Slice + g - 1).Truncate(g)
+	}
+	lp.Slices = even(int(whole / lp.Slice))
 	return lp
 }
 

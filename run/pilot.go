@@ -47,9 +47,10 @@ func affordable(p lab.Plan, levels int) bool {
 }
 
 // pilotFits reports whether a level is one for a pilot: its operations are short, so that
-// slices can be many, and leave the data as they were.
+// slices can be many, leave the data as they were, and are ours: another tool starts anew
+// for each.
 func pilotFits(p lab.Plan, lp lab.LevelPlan) bool {
-	return lp.Timed() && !lp.Warm && !lp.Open && lp.Slice == p.Slice
+	return lp.Timed() && !lp.Warm && !lp.Open && lp.Slice == p.Slice && lp.Grain == 0
 }
 
 // takePilot measures the noise of a level that reaches rate operations per second. Slices

@@ -70,7 +70,8 @@ type Session interface {
 	Notes() []string
 	// Connections are the server's side of the session's connections.
 	Connections() Connections
-	// Slice runs operations; measuring is called when the discarded part is over.
+	// Slice runs operations; measuring is called when the discarded part is over. A driver
+	// whose clock is coarse may round times.
 	Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error)
 	Close() error
 }
@@ -111,6 +112,7 @@ type Outcome struct {
 	Warnings   []string // doubts about this slice
 	ClientUser float64  // CPU seconds of the client process
 	ClientSys  float64
+	Apart      bool // these are of another process than the client's: of a tool
 }
 
 // Store keeps what was measured. All of it is written when a method returns.

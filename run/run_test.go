@@ -30,13 +30,15 @@ type lot struct {
 	sides  map[lab.Variant]int
 	ended  bool
 
-	up       int
-	mostUp   int
-	onSlice  func(n int, v lab.Variant, spec Spec) error // may fail the nth slice
-	onStart  func(v lab.Variant) error
-	onRate   func(spec Spec, step string) float64 // operations per second; nil: 10,000
-	taken    int
-	observed map[lab.SliceKey]string // what data a slice found
+	up        int
+	mostUp    int
+	onOutcome func(*Outcome)
+	used      lab.Usage
+	onSlice   func(n int, v lab.Variant, spec Spec) error // may fail the nth slice
+	onStart   func(v lab.Variant) error
+	onRate    func(spec Spec, step string) float64 // operations per second; nil: 10,000
+	taken     int
+	observed  map[lab.SliceKey]string // what data a slice found
 }
 
 func newLot(t *testing.T) *lot {
@@ -150,6 +152,9 @@ func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Ou
 	if l.onRate != nil {
 		out.Wall = float64(ops) / l.onRate(spec, x.w.Level.Step.Name)
 	}
+	if l.onOutcome != nil {
+		l.onOutcome(&out)
+	}
 	return out, nil
 }
 
@@ -185,7 +190,7 @@ func (l *lot) conductor(dir string, enough func(step string) int) *Conductor {
 	return &Conductor{
 		Host: &tracked{l, cl}, Client: cl, Store: l, Dir: dir, Events: l.events,
 		Meter: func(int, int, []int) (func() (lab.Usage, error), error) {
-			return func() (lab.Usage, error) { return lab.Usage{}, nil }, nil
+			return func() (lab.Usage, error) { return l.used, nil }, nil
 		},
 		Judge: func(r lab.Run, slices []lab.Slice) (Outlook, error) {
 			blocks := map[lab.Cell]map[int]bool{}
@@ -424,6 +429,21 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// A tool's CPU time is the client's, not that of strangers.
+func TestToolOutcome(t *testing.T) {
+	l := newLot(t)
+	r := simRun("a", "b")
+	r.Plan.BlocksMax = 1
+	l.onOutcome = func(o *Outcome) { o.ClientUser, o.ClientSys, o.Apart, o.Latency = 0.25, 0.25, true, 0.002 }
+	l.used = lab.Usage{HostBusy: 0.75}
+	complete(t, l, r, never)
+	for k, s := range l.slices {
+		if s.Usage.HostBusy != 0.25 || s.Usage.ClientUser != 0.25 || s.Latency != 0.002 {
+			t.Errorf("%+v: %+v, latency %g; of 0.75 s, 0.5 are the tool's", k, s.Usage, s.Latency)
+		}
+	}
+}
+
 func TestBaseDoesNotStart(t *testing.T) {
 	l := newLot(t)
 	r := simRun("a", "b")
@@ -463,8 +483,12 @@ func TestFit(t *testing.T) {
 		{true, 1, 0.1, lab.LevelPlan{Slice: 10 * time.Second, Slices: 2}}, // at most 10 s; the client lengthens it
 		{true, 1, 50, lab.LevelPlan{Slice: 400 * time.Millisecond, Slices: 4}},
 		{false, 4, 10_130, lab.LevelPlan{Ops: 4100, Slice: 4100 * time.Second / 10_130, Slices: 4}}, // 0.4 s are 4052, in two digits
+		// Another tool's clock knows seconds, so there are fewer slices in a block of 1.6 s.
+		{true, 1, 50_000, lab.LevelPlan{Grain: time.Second, Slice: time.Second, Slices: 2}},
+		{true, 1, 9, lab.LevelPlan{Grain: time.Second, Slice: 3 * time.Second, Slices: 2}}, // 20 operations take 2.2 s
+		{false, 1, 2000, lab.LevelPlan{Grain: time.Second, Ops: 2000, Slice: time.Second, Slices: 2}},
 	} {
-		lp := lab.LevelPlan{Level: lab.Level{Clients: tt.clients}, Read: tt.read}
+		lp := lab.LevelPlan{Level: lab.Level{Clients: tt.clients}, Read: tt.read, Grain: tt.want.Grain}
 		got := fit(p, lp, tt.rate)
 		if got.Slice != tt.want.Slice || got.Slices != tt.want.Slices || got.Ops != tt.want.Ops {
 			t.Errorf("fit(read %t, %d clients, %v/s) = %d ops, %s × %d; want %d ops, %s × %d", tt.read, tt.clients, tt.rate,

@@ -84,11 +84,15 @@ func (s *setup) forecast() forecast {
 		f.rows += rows
 		f.bytes += bytes
 	}
-	n := int64(len(variants))
-	f.disk = 2 * n * (f.bytes + serverDisk)
-	f.block = time.Duration(len(variants)) * startTime
-	perLevel := time.Duration(s.Plan.Slices)*(s.Plan.Slice+s.Plan.Discard) + s.Plan.Warm
-	f.block += time.Duration(f.cells) * perLevel
+	n := time.Duration(len(variants))
+	f.disk = 2 * int64(n) * (f.bytes + serverDisk)
+	f.block = n * startTime
+	whole := time.Duration(s.Plan.Slices) * s.Plan.Slice
+	for _, l := range s.levels {
+		slice := max(s.Plan.Slice, l.Grain)
+		slices := max(2, whole/slice)
+		f.block += n * (slices*(slice+s.Plan.Discard) + max(s.Plan.Warm, l.Grain))
+	}
 	most := 0
 	for _, c := range s.Clients {
 		most = max(most, c)
@@ -146,6 +150,9 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 	fmt.Fprintf(t, "memory\tabout %s of %s free\n", size(f.memory), size(free.Memory))
 	fmt.Fprintf(t, "disk\tabout %s of %s free\n", size(f.disk), size(free.Disk))
 	fmt.Fprintf(t, "placement\t%s\n", s.Plan.Placement)
+	if len(s.tools) > 0 {
+		fmt.Fprintf(t, "clients\t%s\n", s.drivers())
+	}
 	fmt.Fprintf(t, "rules\tfalse alarm %g%% per test, margin %g%%, seed %d\n", 100*s.Plan.Alpha, 100*s.Plan.Margin, s.Plan.Seed)
 	if err := t.Flush(); err != nil {
 		return err

@@ -183,7 +183,7 @@ func (e *env) run(ctx context.Context, s *setup, old *lab.Run) (_ lab.Summary, e
 		if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
 			return lab.Summary{}, err
 		}
-	} else if r, err = w.begin(ctx, s, p, version()); err != nil {
+	} else if r, err = w.begin(ctx, s, p); err != nil {
 		return lab.Summary{}, err
 	}
 	if err := w.conductor.Run(ctx, r); err != nil {
@@ -258,7 +258,7 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 		return nil, err
 	}
 	w.conductor = &run.Conductor{
-		Host: w.host, Client: w.client, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
+		Host: w.host, Client: &tooled{remote: w.client, setup: s, cpus: w.cpus, guard: w.guard}, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
 		Meter: (&meter{}).begin, Follow: follow,
 		Judge: func(r lab.Run, slices []lab.Slice) (run.Outlook, error) { return outlook(r, slices, b, only) },
 	}
@@ -266,12 +266,12 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 }
 
 // begin prepares the data, fixes what the run will do, and stores it.
-func (w *wiring) begin(ctx context.Context, s *setup, p *progress, client string) (lab.Run, error) {
+func (w *wiring) begin(ctx context.Context, s *setup, p *progress) (lab.Run, error) {
 	r := lab.Run{
 		Name: s.Name, Started: time.Now(), Experiment: s.Experiment, Plan: s.Plan, Variants: s.Variants(),
 		Host: probe.Host(w.conductor.Dir), Freezer: w.freezer.String(),
 	}
-	r.Base, r.Host.Client = r.Variants[0], client
+	r.Base, r.Host.Client = r.Variants[0], s.drivers()
 	f, limit := s.forecast(), memoryLimit(s.Plan, probe.Free(w.conductor.Dir))
 	if r.Plan.Together = f.together(limit); r.Plan.Together > 0 {
 		p.line("note: the servers need about %s, and may use %s: %s", size(f.memory), size(limit), atOnce(r.Plan.Together))

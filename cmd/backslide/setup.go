@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"backslide/extern"
 	"backslide/lab"
 	"backslide/load"
 	"backslide/server"
@@ -22,6 +23,7 @@ type setup struct {
 	workloads []workload
 	levels    []lab.LevelPlan
 	programs  map[lab.Variant][]*load.Program // one for each workload
+	tools     map[string]extern.Version       // programs that drive steps in place of our client
 }
 
 // workload is one that the experiment uses, with its text, for the client child.
@@ -72,7 +74,7 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 		}
 	}
 	s.levels = s.plan()
-	return s, nil
+	return s, s.checkTools(ctx)
 }
 
 // plan returns the levels of the experiment, of which steps may say how much work a slice is.
@@ -84,10 +86,10 @@ func (s *setup) plan() []lab.LevelPlan {
 			for _, n := range s.Clients {
 				lp := lab.LevelPlan{
 					Level: lab.Level{Step: lab.Step{Workload: w.use.Name, Name: step.Name}, Clients: n},
-					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Open: step.Rate,
+					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Open: step.Rate, Grain: grain(step),
 				}
 				out = append(out, lp)
-				if s.Plan.Latency > 0 && lp.Timed() && !lp.Warm && !lp.Open {
+				if s.Plan.Latency > 0 && lp.Timed() && !lp.Warm && !lp.Open && step.Tool == "" {
 					lp.Level.Step, lp.Group, lp.Open = lp.Level.Step.AtShare(s.Plan.Latency), lab.Paced, true
 					out = append(out, lp)
 				}

@@ -40,7 +40,7 @@ func newWatcher(w *wiring, s *setup, r lab.Run) *watcher {
 	}
 	return &watcher{
 		run: r.ID, seed: r.Plan.Seed, store: w.store, setup: s,
-		sampler: sampler{dir: w.runDir, event: event, guard: w.guard},
+		sampler: sampler{dir: w.dir, event: event, guard: w.guard},
 	}
 }
 
