@@ -307,7 +307,7 @@ blocks = 1
 	for _, s := range slices {
 		steps[s.Cell.Step.Name]++
 		cpu := s.Usage.ClientUser + s.Usage.ClientSystem
-		if s.Err != "" || s.Ops < 100 || s.Wall < 0.5 || cpu <= 0 || cpu > 2*s.Wall || s.Usage.ServerUser <= 0 || len(s.Hist) > 0 {
+		if s.Err != "" || s.Ops < 100 || s.Wall < 0.1 || cpu <= 0 || cpu > 2*s.Wall || s.Usage.ServerUser <= 0 || len(s.Hist) > 0 {
 			t.Errorf("%+v", s)
 		}
 		if known := s.Latency > 0; known != (s.Cell.Step.Name != "point-mysqlslap") {
