@@ -70,8 +70,8 @@ type Session interface {
 	Notes() []string
 	// Connections are the server's side of the session's connections.
 	Connections() Connections
-	// Slice runs operations; measuring is called when the discarded part is over. A driver
-	// whose clock is coarse may round times.
+	// Slice runs operations; measuring is called when the discarded part is over, and again
+	// should more have to be discarded. A driver whose clock is coarse may round times.
 	Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error)
 	Close() error
 }

@@ -57,7 +57,12 @@ func (s *toolSession) Slice(ctx context.Context, spec run.Spec, measuring func()
 			return run.Outcome{}, err
 		}
 	}
-	return s.measure(ctx, a, measuring)
+	out, err := s.measure(ctx, a, measuring)
+	// mysqlslap's rate was that of its last run. One that was over far too soon is discarded.
+	for again := 0; again < 2 && err == nil && a.time > 0 && s.Program == lab.Mysqlslap && out.Wall < a.time.Seconds()/2; again++ {
+		out, err = s.measure(ctx, a, measuring)
+	}
+	return out, err
 }
 
 // discard runs the unmeasured beginning of a slice, or leaves it to the tool.
