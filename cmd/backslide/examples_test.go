@@ -9,14 +9,18 @@ import (
 	"testing"
 )
 
-// examples returns the experiment files of the project, by their paths.
+// examples returns the experiment files of the project, by their paths from its directory,
+// where the test then is: workloads of their own are named from there.
 func examples(t *testing.T) []string {
 	t.Helper()
-	root := filepath.Join("..", "..", "examples")
+	t.Chdir(filepath.Join("..", ".."))
 	var out []string
-	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS("."), "examples", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "workloads" {
+			return fs.SkipDir
+		}
 		if err == nil && filepath.Ext(path) == ".toml" {
-			out = append(out, filepath.Join(root, path))
+			out = append(out, path)
 		}
 		return err
 	})
@@ -36,9 +40,6 @@ func TestExamplesParse(t *testing.T) {
 			continue
 		}
 		for _, use := range x.Workloads {
-			if strings.HasSuffix(use.Name, ".toml") {
-				continue // its path is from where backslide is started
-			}
 			w, err := readWorkload(use)
 			if err != nil {
 				t.Errorf("%s: %v", path, err)
@@ -78,18 +79,19 @@ func TestExamplesCheck(t *testing.T) {
 
 // TestSeedsReadme looks for every experiment after the texts in the table that says which.
 func TestSeedsReadme(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "examples", "seeds", "README.md"))
+	paths := examples(t)
+	b, err := os.ReadFile(filepath.Join("examples", "seeds", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range examples(t) {
+	for _, path := range paths {
 		if name := filepath.Base(path); filepath.Base(filepath.Dir(path)) == "seeds" && !strings.Contains(string(b), "`"+name+"`") {
 			t.Errorf("the table does not name %s", name)
 		}
 	}
 	for _, word := range strings.Fields(strings.ReplaceAll(string(b), "`", " ")) {
 		if strings.HasSuffix(word, ".toml") {
-			if _, err := os.Stat(filepath.Join("..", "..", "examples", "seeds", filepath.Base(word))); err != nil {
+			if _, err := os.Stat(filepath.Join("examples", "seeds", filepath.Base(word))); err != nil {
 				t.Error(err)
 			}
 		}

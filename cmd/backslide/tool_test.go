@@ -237,20 +237,10 @@ func TestToolSeed(t *testing.T) {
 // with a statement is a reason in its slices.
 func TestRealTools(t *testing.T) {
 	c := newCLI(t)
-	for _, name := range []string{"real-sysbench.toml", "real-sysbench-exp.toml"} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "examples", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.Join(c.dir, "examples")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.CopyFS(filepath.Join(c.dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
+		t.Fatal(err)
 	}
-	out, _ := c.must(0, "check", "examples/real-sysbench-exp.toml")
+	out, _ := c.must(0, "check", "examples/real-sysbench.toml")
 	for _, want := range []string{"3 steps", "sysbench 1.", "mysqlslap "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("check does not say %q:\n%s", want, out)
@@ -288,7 +278,7 @@ function thread_done() con:disconnect() end
 builds = ["mariadb@10.11"]
 clients = [2]
 [[workload]]
-name = "examples/real-sysbench.toml"
+name = "examples/workloads/real-sysbench.toml"
 steps = ["point-sysbench", "point-mysqlslap"]
 params.rows = 1000
 [[workload]]
