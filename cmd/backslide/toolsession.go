@@ -50,6 +50,9 @@ func (s *toolSession) Slice(ctx context.Context, spec run.Spec, measuring func()
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no end after %s; a server that hangs, or operations that are too long", timeout))
 		defer cancel()
 	}
+	if spec.Rate > 0 {
+		return run.Outcome{}, fmt.Errorf("%s cannot be paced", s.Program)
+	}
 	a := amount{ops: spec.Ops, seed: s.seed(spec.Seq)}
 	if spec.Ops == 0 {
 		a.time = max(toolGrain, spec.Duration.Round(toolGrain))
