@@ -1,6 +1,9 @@
 package lab
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Part is what one role of a step did in a slice, over all clients.
 type Part struct {
@@ -28,6 +31,29 @@ type Series struct {
 	Name   string    `json:"name"` // rate, worst, of a role: insert rate; server cpu, history length
 	Unit   string    `json:"unit"`
 	Values []float64 `json:"values"` // negative: not known
+}
+
+// Stalled is the share of a series' median under which a second is a stall.
+const Stalled = 0.1
+
+// fewestSeconds is how many seconds a series needs to have a usual one.
+const fewestSeconds = 12
+
+// Stalls returns the seconds, from 0, in which next to nothing was done, of a series of
+// operations per second.
+func (s Series) Stalls() []int {
+	if len(s.Values) < fewestSeconds {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(s.Values))
+	usual := sorted[len(sorted)/2]
+	var out []int
+	for i, v := range s.Values {
+		if v >= 0 && v < Stalled*usual {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // Reading is one thing about a long slice that is read before and after it: a counter's

@@ -79,6 +79,8 @@ type Summary struct {
 	Events      []Event      `json:"events,omitempty"`
 	Footnotes   []string     `json:"footnotes,omitempty"` // differences and doubts that hold for the whole run
 
+	Long []LongCell `json:"long,omitempty"` // of levels that are whole, in the order of the run and its variants
+
 	Lamps  Lamps          `json:"lamps,omitzero"`   // how many tests there are, and at which levels
 	Groups []GroupSummary `json:"groups,omitempty"` // by throughput: candidates, groups and clients in order
 	AA     *AA            `json:"aa,omitempty"`     // nil: no copy of the base, or one that was slowed down on purpose

@@ -91,6 +91,21 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.Max()
 }
 
+// Within returns how many latencies were d at most; those of the bucket that d lies in
+// count by its share of it.
+func (h *Histogram) Within(d time.Duration) float64 {
+	at := bucket(int64(d))
+	n := 0.0
+	for _, c := range h.counts[:at] {
+		n += float64(c)
+	}
+	if int64(d) >= h.longest {
+		return float64(h.n)
+	}
+	low, width := h.bounds(at)
+	return n + float64(h.counts[at])*float64(int64(d)-low)/float64(width)
+}
+
 // Merge adds the latencies of o to h.
 func (h *Histogram) Merge(o *Histogram) {
 	for i, c := range o.counts {

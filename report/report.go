@@ -38,6 +38,7 @@ const (
 	Dense       = "dense"       // sentences, and a row per candidate: averages of point, range and write steps
 	Totals      = "totals"      // sentences, and seconds of fixed work by category and step
 	Residence   = "memory"      // sentences, and memory of the servers beside throughput, step by step
+	Insert      = "insert"      // the insert benchmark's own tables of long steps: absolute, relative, rates of writers, response times, costs
 	Concurrency = "concurrency" // sentences, and two tables per step: values and ratios by number of clients
 
 	Steps    = "steps"    // the least compressed: per step all metrics, absolute and relative
@@ -59,8 +60,11 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 	case "html":
 		return HTML(w, s, o.Whys...)
 	case "csv":
-		if o.View == Totals {
+		switch o.View {
+		case Totals:
 			return CSVTotals(w, s)
+		case Insert:
+			return CSVInsert(w, s)
 		}
 		return CSV(w, s)
 	case "csv-groups":
@@ -79,7 +83,7 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 
 // Views lists the views of a report.
 func Views() []string {
-	return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response, Totals, Residence}
+	return []string{Full, Brief, Dense, Concurrency, Steps, Groups, Response, Totals, Residence, Insert}
 }
 
 // resolve fills in the zero options and checks the others.

@@ -75,7 +75,7 @@ func (v *view) nothing() string {
 
 // results returns the tables that a view is about, with how to read them.
 func (v *view) results(show string, words bool, whole string, f *footnotes) []section {
-	if v.steps == 0 || len(v.candidates) == 0 && show != Concurrency && show != Totals && show != Residence {
+	if v.steps == 0 || len(v.candidates) == 0 && show != Concurrency && show != Totals && show != Residence && show != Insert {
 		return nil
 	}
 	switch show {
@@ -83,6 +83,8 @@ func (v *view) results(show string, words bool, whole string, f *footnotes) []se
 		return []section{v.dense(whole, f)}
 	case Residence:
 		return v.memory(whole, f)
+	case Insert:
+		return v.insert()
 	case Totals:
 		return v.totals(whole, f)
 	case Concurrency:

@@ -188,6 +188,9 @@ func (e *env) judge(ctx context.Context, st *store.Store, r lab.Run) (lab.Summar
 	if err != nil {
 		return lab.Summary{}, fmt.Errorf("judge run %d: %w", r.ID, err)
 	}
+	if err := long(ctx, st, r, &s); err != nil {
+		return lab.Summary{}, err
+	}
 	if err := latencies(ctx, st, r, &s); err != nil {
 		return lab.Summary{}, err
 	}

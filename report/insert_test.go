@@ -1,0 +1,125 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"backslide/lab"
+)
+
+// benchmark returns a summary of a load and a query step with four variants; the third did
+// not keep its rate.
+func benchmark() lab.Summary {
+	var s lab.Summary
+	s.Run = lab.Run{ID: 3, Name: "ib", Plan: lab.Plan{}.WithDefaults()}
+	for i := range 4 {
+		s.Run.Variants = append(s.Run.Variants, lab.Variant{Build: fmt.Sprintf("server@%d", i), Config: "c", Engine: "InnoDB"})
+	}
+	s.Run.Base = s.Run.Variants[0]
+	for _, name := range []string{"l.i0", "qr100"} {
+		s.Run.Levels = append(s.Run.Levels, lab.LevelPlan{
+			Level: lab.Level{Step: lab.Step{Workload: "insert", Name: name}, Clients: 1}, Group: lab.Load, Ops: 1000, Slices: 1, Limit: time.Hour,
+		})
+	}
+	values := map[string][]float64{"l.i0": {1000, 1051, 949, 990}, "qr100": {400, 800, 100, 520}}
+	for _, l := range s.Run.Levels {
+		for i, v := range s.Run.Variants {
+			cell := lab.Cell{Variant: v, Step: l.Level.Step, Clients: 1}
+			s.Cells = append(s.Cells, lab.CellMean{Cell: cell, Group: l.Group, Blocks: 1, Values: map[lab.Metric]float64{lab.QPS: values[l.Level.Step.Name][i], lab.ServerCPU: 1e-5}})
+			c := lab.LongCell{Cell: cell, Blocks: 2, Roles: []lab.RoleMean{{Role: "", Rate: values[l.Level.Step.Name][i], Shares: []float64{0.5, 0.499999, 0, 1e-6}, Max: 0.02}}}
+			if l.Level.Step.Name == "qr100" {
+				c.Roles[0].Role = "query"
+				w := lab.RoleMean{Role: "insert", Rate: 99, Offered: 100}
+				if i == 2 {
+					w.Rate, w.Slow = 80, 1
+				}
+				c.Roles = append(c.Roles, w)
+				c.Readings = []lab.Reading{{Name: "redo", Unit: "B", Value: 3 << 20}}
+				c.Traces = []lab.Trace{{Series: []lab.Series{
+					{Name: "query rate", Unit: "op/sec", Values: []float64{100, 110, 90, 105, 1, 100, 95, 100, 105, 100, 98, 102, 99, 101}},
+					{Name: "rss", Unit: "B", Values: []float64{1 << 20, 2 << 20, -1, 4 << 20}},
+				}}}
+			}
+			s.Long = append(s.Long, c)
+		}
+	}
+	return s
+}
+
+// Colours are of quarters of a column's range over what counts: of 1000, 1051, 949, 990
+// the range is 949 to 1051 and a quarter 25.5; nothing is low since 949 > 0.8·1051. Of
+// 400, 800, 520 (100 missed its rate) it is 400 to 800 and a quarter 100.
+func TestBoards(t *testing.T) {
+	s := benchmark()
+	v := newView(s, lab.QPS)
+	got := map[string][][]shade{}
+	for i, b := range v.boards(1) {
+		for _, r := range b.cells {
+			var line []shade
+			for _, c := range r {
+				line = append(line, c.shade)
+			}
+			name := []string{"absolute", "relative", "rates"}[i]
+			got[name] = append(got[name], line)
+		}
+	}
+	want := map[string][][]shade{
+		"absolute": {{"", low}, {high, high}, {"", missed}, {"", ""}},
+		"relative": {{"", ""}, {better, better}, {worse, worse}, {"", better}},
+		"rates":    {{""}, {""}, {behind}, {""}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("shades (-want +got):\n%s", d)
+	}
+	// Where small is good: 1, 2, 9, 10 with a range of 1 to 10.
+	b := board{steps: s.Run.Levels[:1], cells: [][]shaded{{{1, ""}}, {{2, ""}}, {{9, ""}}, {{10, ""}}}}
+	b.colour(true)
+	if b.cells[0][0].shade != high || b.cells[1][0].shade != high || b.cells[2][0].shade != low || b.cells[3][0].shade != low {
+		t.Errorf("small is good: %v", b.cells)
+	}
+}
+
+func TestInsertView(t *testing.T) {
+	var out bytes.Buffer
+	if err := Text(&out, benchmark(), Options{View: Insert}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"server@0 (base) 1000 400 ↓", "server@2 949 100 ✗", "server@1 1.05 + 2.00 +", "server@2 80.0 ✗", "asked 100",
+		"50.000 50.000 nonzero", "qr100 insert", "redo",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if err := Markdown(&out, benchmark(), Options{View: Insert}); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := Write(&out, "csv", benchmark(), Options{View: Insert}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, r := range rows {
+		if r[1] == "qr100" && r[3] == "server@2" && (r[8] == "throughput" && r[11] == "missed" || r[8] == "rate of writers" && r[9] == "80" && r[11] == "behind") {
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of 2 rows found in %v", found, rows)
+	}
+	var none bytes.Buffer
+	if err := Text(&none, first(), Options{View: Insert}); err != nil || !strings.Contains(none.String(), "No step of this run is one long piece") {
+		t.Errorf("a run of short slices: %v\n%s", err, none.String())
+	}
+}
