@@ -159,6 +159,69 @@ func everyStep(t *testing.T, l *live, engine string, same func(t *testing.T, wha
 	same(t, "tables after all steps", sums)
 }
 
+// TestRealFixedWork runs the steps of the workloads that are fixed work and leave data as
+// they found them, looks whether they do, and compares the rows of different servers.
+func TestRealFixedWork(t *testing.T) {
+	rows := map[string]string{}
+	for _, c := range []struct{ build, engine string }{{"mysql@5.6", "InnoDB"}, {"mariadb@11.8", "MyRocks"}} {
+		t.Run(c.build, func(t *testing.T) {
+			l := startServer(t, c.build, c.engine, lab.Option{Name: "innodb_flush_log_at_trx_commit", Value: "0"})
+			for _, w := range []struct {
+				name   string
+				params map[string]string
+				sums   []string
+			}{
+				{"ddl", map[string]string{"rows": "300", "tables": "2", "creates": "2"}, []string{"SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT_WS(',', transactionid, dateandtime, customerid, data)))) FROM pi2"}},
+				{"sqlbench", map[string]string{"rows": "1000"}, []string{"SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT_WS(',', id, a, b, pad)))) FROM bench", "SELECT COUNT(*) FROM wide"}},
+				{"wisconsin", map[string]string{"rows": "1000"}, []string{"SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT_WS(',', unique1, unique2, two, ten, stringu1)))) FROM tenktup1"}},
+			} {
+				p := l.bind(t, w.name, c.engine, w.params)
+				if err := p.Load(t.Context(), l.dial("test"), load.LoadOptions{Seed: 3}); err != nil {
+					t.Fatal(err)
+				}
+				state := func() string {
+					s := l.text(t, "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = 'test'")
+					for _, sql := range w.sums {
+						s += " " + l.text(t, sql)
+					}
+					return s
+				}
+				before := state()
+				for _, st := range p.Workload.Steps {
+					got, err := fixedWork(t, l, p, st)
+					if err != nil {
+						t.Error(err)
+						continue
+					}
+					what := w.name + " " + st.Name
+					if want, ok := rows[what]; ok && got != want {
+						t.Errorf("%s: %s, elsewhere %s", what, got, want)
+					}
+					rows[what] = got
+				}
+				if after := state(); after != before {
+					t.Errorf("%s left %s, found %s", w.name, after, before)
+				}
+			}
+		})
+	}
+}
+
+// fixedWork runs a few operations of a step with two clients.
+func fixedWork(t *testing.T, l *live, p *load.Program, st load.StepInfo) (_ string, err error) {
+	s, err := p.Session(t.Context(), load.Work{Step: st.Name, Clients: 2, Seed: 5}, l.dial("test"), load.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	n := 2 * min(p.Ops(st.Name), 2)
+	r, err := s.Slice(t.Context(), load.SliceSpec{Ops: n, Timeout: time.Minute}, func() {})
+	if err == nil && r.Ops != n {
+		err = fmt.Errorf("%s: %d operations, want %d", st.Name, r.Ops, n)
+	}
+	return fmt.Sprintf("%d operations, %d rows", r.Ops, r.Rows), err
+}
+
 // work runs a step for a fixed number of operations and says what came of it.
 func work(t *testing.T, l *live, p *load.Program, st load.StepInfo) (string, error) {
 	clients := 1 // for writes: MyISAM and the like keep no transactions apart
