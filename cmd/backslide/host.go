@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -72,20 +73,48 @@ func (h *host) Clone(ctx context.Context, from, to string) error {
 	return server.CloneDir(ctx, from, to)
 }
 
-// DataKey is run.Host's: a digest of the build, the whole config and the workloads. Copies
-// of a variant share one data set.
+// DataKey is run.Host's: a digest of the build, what of the config can show in data, and
+// the workloads. Copies of a variant share one data set, and so do configs that differ only
+// in how a server runs: fewer loads, and nothing of the layout is between them.
 func (h *host) DataKey(v lab.Variant) string {
 	text, err := json.Marshal(struct {
 		Build  string
 		Config lab.Config
 		Engine string
 		Data   string
-	}{h.builds[v.Build].ID, h.configs[v.Config], v.Engine, h.data[v]})
+	}{h.builds[v.Build].ID, traces(h.configs[v.Config]), v.Engine, h.data[v]})
 	if err != nil {
 		panic(err) // plain strings
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12])
+}
+
+// traces returns of a config what may show in the data that a server leaves behind.
+// Options that are not known to leave no trace stay.
+func traces(c lab.Config) lab.Config {
+	kept := func(all []lab.Option) []lab.Option {
+		return slices.DeleteFunc(slices.Clone(all), func(o lab.Option) bool { return traceless(lab.NormalName(o.Name)) })
+	}
+	out := lab.Config{Options: kept(c.Options), ByFamily: map[lab.Family][]lab.Option{}}
+	for f, all := range c.ByFamily {
+		if left := kept(all); len(left) > 0 {
+			out.ByFamily[f] = left
+		}
+	}
+	return out
+}
+
+// traceless reports whether an option changes how a server runs and nothing of what it
+// writes when it is loaded and stopped.
+func traceless(name string) bool {
+	switch name {
+	case "innodb_ddl_threads", "innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_purge_threads",
+		"innodb_thread_concurrency", "innodb_concurrency_tickets", "innodb_spin_wait_delay", "innodb_sync_spin_loops",
+		"sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_buffer_pool_size", "max_connections":
+		return true
+	}
+	return strings.HasPrefix(name, "performance_schema") || strings.HasPrefix(name, "innodb_adaptive_hash_index")
 }
 
 // Volatile is run.Host's.
