@@ -75,7 +75,7 @@ func pairBlocks(in Input) []both {
 func good(all []lab.Slice, cell lab.Cell) map[place]lab.Slice {
 	out := map[place]lab.Slice{}
 	for _, s := range all {
-		if s.Kind == lab.Measured && s.Cell == cell && s.Err == "" && s.Ops > 0 && s.Wall > 0 {
+		if s.Kind == lab.Measured && s.Cell == cell && s.Err == "" && s.Ops > 0 && s.Wall > 0 && sane(s.Wall) {
 			out[place{s.Block, s.Set, s.Seq}] = s
 		}
 	}
@@ -128,7 +128,7 @@ func amountsOf(s lab.Slice) block {
 		hostBusy: u.HostBusy, steal: u.Steal,
 	}
 	for q, v := range b {
-		if v < 0 {
+		if !sane(v) || v < 0 {
 			b[q] = math.NaN()
 		}
 	}
@@ -137,6 +137,10 @@ func amountsOf(s lab.Slice) block {
 	}
 	return b
 }
+
+// sane reports whether a value can be of this world: a broken counter shall not make
+// infinities of sums.
+func sane(v float64) bool { return math.Abs(v) < 1e15 }
 
 // known reports whether enough blocks can tell a quantity on both sides: half of them. The
 // others are then left out of what it takes part in.

@@ -31,6 +31,7 @@ func (x *evidence) causes() []lab.Cause {
 	}
 	server := append(append(x.cpuCauses(), x.blockedCauses()...), x.runqCauses()...)
 	out = append(out, x.planned(server)...)
+	out = slices.DeleteFunc(out, func(c lab.Cause) bool { return x.whole != 0 && math.Abs(c.Amount.Share) < worthNaming })
 	slices.SortStableFunc(out, func(a, b lab.Cause) int { return cmp.Compare(x.sign*b.Amount.Diff, x.sign*a.Amount.Diff) })
 	return out
 }
@@ -47,38 +48,94 @@ func (x *evidence) clientEvidence() []string {
 	return []string{"CPU of the client: " + amounts(c)}
 }
 
+// fold lets the waiting for a CPU that goes with using more of it count as CPU. Where
+// clients keep all CPUs busy, each waits while the others compute: an operation that
+// needs twice the CPU time also waits twice as long for it, and what changed is the CPU
+// time. So of the difference in waiting, that much is the CPU's as the base waits for each
+// second of it; what is beyond that stays with the run queue.
+func (x *evidence) fold() {
+	x.cpuPart, x.runqPart = x.cpu(), x.runq
+	if x.cpuPart == nil || x.runq == nil || !x.component("", *x.cpuPart).Holds() {
+		return
+	}
+	cpu, queue := *x.cpuPart, *x.runq
+	with, beyond := cpu.plus(queue), queue.plus(series{make([]float64, len(cpu.base)), make([]float64, len(cpu.base))})
+	for i := range cpu.base {
+		if !(cpu.base[i] > 0) {
+			return
+		}
+		goes := queue.base[i] * (cpu.cand[i]/cpu.base[i] - 1)
+		with.cand[i] = cpu.cand[i] + queue.base[i] + goes
+		beyond.cand[i] = queue.cand[i] - goes
+	}
+	diff, all := x.component("", cpu).Diff, x.component("", with)
+	if x.factor = all.Diff / diff; x.factor < 1+worthFolding || !all.Holds() {
+		x.factor = 1
+		return
+	}
+	x.cpuPart, x.runqPart = &with, &beyond
+}
+
+const worthFolding = 0.1 // of the difference of CPU time, under which waiting for it is not counted with it
+
 // cpuCauses splits the CPU time into computing and into waiting that burns CPU.
 func (x *evidence) cpuCauses() []lab.Cause {
-	cpu := x.cpu()
-	if cpu == nil {
+	if x.cpuPart == nil {
 		return nil
 	}
-	all := x.component("server CPU", *cpu)
+	name := "server CPU"
+	if x.factor > 1 {
+		name = "server CPU and waiting for it"
+	}
+	all := x.component(name, *x.cpuPart)
 	if !all.Holds() {
 		return nil
 	}
 	var out []lab.Cause
 	work := all
-	if s := x.spinning; s.Holds() && s.Diff*all.Diff > 0 {
-		if math.Abs(s.Diff) > math.Abs(all.Diff) { // stacks are of other slices, and of all threads
+	s := x.spinning
+	s.Base, s.Candidate, s.Diff, s.Lo, s.Hi = s.Base*x.factor, s.Candidate*x.factor, s.Diff*x.factor, s.Lo*x.factor, s.Hi*x.factor
+	if s.Holds() && s.Diff*all.Diff > 0 {
+		if math.Abs(s.Diff) > math.Abs(all.Diff) { // stacks are of other slices
 			s.Note = "sampled in other slices; cut to the difference of all CPU time"
 			f := all.Diff / s.Diff
 			s.Base, s.Candidate, s.Diff, s.Lo, s.Hi = s.Base*f, s.Candidate*f, s.Diff*f, s.Lo*f, s.Hi*f
 		}
 		s = x.shared(s)
-		work = x.shared(less("server CPU", all, s))
-		out = append(out, lab.Cause{Kind: lab.SpinCause, What: "waiting for latches that burns CPU" + inNames(x.holding(x.spins, s)), Amount: s, Evidence: x.list(x.spins, s)})
+		work = x.shared(less(name, all, s))
+		out = append(out, lab.Cause{Kind: lab.SpinCause, What: "waiting for latches that burns CPU" + inNames(x.holding(x.spins, x.spinning)), Amount: s, Evidence: x.list(x.spins, x.spinning)})
 	}
 	if work.Holds() {
-		c := lab.Cause{Kind: lab.CPUCause, What: "server CPU", Amount: work, Evidence: x.list(x.notSpins(), work)}
-		if names := x.holding(x.notSpins(), work); len(names) > 0 {
-			c.What += inNames(names)
-		}
+		computing := x.notSpins()
+		own := lab.Component{Diff: work.Diff / x.factor}
+		c := lab.Cause{Kind: lab.CPUCause, What: name + inNames(x.holding(computing, own)), Amount: work, Evidence: x.list(computing, own)}
 		c.Evidence = append(c.Evidence, x.modes()...)
+		c.Evidence = append(c.Evidence, x.moreWork(work)...)
 		if !x.conn {
 			c.Evidence = append(c.Evidence, "CPU time is that of the whole server, background threads included")
 		}
 		out = append(out, c)
+	}
+	return out
+}
+
+// moreWork says which counters show that there was more or less to do, and whether the rows
+// read are the same.
+func (x *evidence) moreWork(work lab.Component) []string {
+	const (
+		clear = 1.5  // ratio of what is worth saying
+		least = 0.05 // per operation
+		some  = 3
+	)
+	var out []string
+	for _, c := range x.counters {
+		low, high := min(c.Base, c.Candidate), max(c.Base, c.Candidate)
+		if c.Holds() && c.Diff*work.Diff > 0 && high > clear*low && high > least && len(out) < some {
+			out = append(out, c.Name+": "+amounts(c))
+		}
+	}
+	if rows, ok := x.rowsRead(); ok && !rows.Holds() && rows.N > 1 {
+		out = append(out, "rows read per operation did not change: "+number(rows.Candidate))
 	}
 	return out
 }
@@ -174,7 +231,7 @@ func (x *evidence) blockedCauses() []lab.Cause {
 	return append(out, c)
 }
 
-const worthNaming = 0.01 // share of the difference under which an event is no cause of its own
+const worthNaming = 0.01 // share of the difference under which nothing is named as a cause
 
 // switching says that threads gave up the CPU more or less often, as they do to block.
 func (x *evidence) switching(left lab.Component) []string {
@@ -233,10 +290,10 @@ func (x *evidence) stolen(rest lab.Component) (lab.Cause, bool) {
 
 // runqCauses says who had the CPUs that threads waited for.
 func (x *evidence) runqCauses() []lab.Cause {
-	if x.runq == nil {
+	if x.runqPart == nil {
 		return nil
 	}
-	q := x.component(runqLine, *x.runq)
+	q := x.component(runqLine, *x.runqPart)
 	if !q.Holds() {
 		return nil
 	}

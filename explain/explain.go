@@ -65,11 +65,15 @@ type evidence struct {
 	around, stages, files              []lab.Component // times that contain those of events and of CPU
 	spinning                           lab.Component   // all spins together
 	plans                              []lab.PlanChange
-	doubts                             []string
+
+	cpuPart, runqPart *series // as causes see them: see fold
+	factor            float64 // of CPU time with the waiting that goes with it, to CPU time; 1: not folded
+
+	doubts []string
 }
 
 func newCase(in Input) *evidence {
-	x := &evidence{Input: in, budget: newBudget(in)}
+	x := &evidence{Input: in, budget: newBudget(in), factor: 1}
 	switch in.Comparison.Verdict {
 	case lab.Regressed:
 		x.sign = 1
@@ -83,6 +87,7 @@ func newCase(in Input) *evidence {
 	if x.sign != 0 && x.blocks > 0 && x.whole == 0 {
 		x.doubt("the time per operation did not change the way the verdict says; shares of the difference cannot be given")
 	}
+	x.fold()
 	x.functions = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Functions }, byMean)
 	x.spins = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Spins }, byMean)
 	x.spinning = x.total(lab.Stacks, "waiting that burns CPU", "sec/op", func(o lab.Observation) []lab.Amount { return o.Spins })

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -174,5 +176,102 @@ func TestCost(t *testing.T) {
 	e := Explain(worse(func(*need) {}).input(lab.Inconclusive))
 	if len(e.Cost) != 4 || e.Cost[0].N != 3 || e.Cost[0].Ratio < 0.89 || e.Cost[0].Ratio > 0.91 || e.Cost[2].Ratio < 0.79 || e.Cost[2].Ratio > 0.81 {
 		t.Errorf("cost of instruments %+v, want 0.9 for stacks and 0.8 for waits", e.Cost)
+	}
+}
+
+// Where clients keep all CPUs busy, an operation that needs more CPU waits longer for it
+// too: each waits while the others compute. The cause is the CPU time, not the queue.
+func TestSaturated(t *testing.T) {
+	s := worse(func(n *need) {
+		n.user, n.runq = 2*130e-6-30e-6, 2*1560e-6 // 12 others are served meanwhile
+		n.functions["memcpy"] += 125e-6
+	})
+	s.base.runq = 1560e-6
+	e := Explain(s.input(lab.Regressed))
+	checkSums(t, e)
+	if len(e.Causes) != 1 || e.Causes[0].Kind != lab.CPUCause || e.Causes[0].Amount.Share < 0.95 ||
+		e.Causes[0].What != "server CPU and waiting for it, above all in memcpy" {
+		t.Errorf("causes %+v", e.Causes)
+	}
+	// What others take of the CPUs beyond that is theirs.
+	s.cand.runq, s.cand.hostBusy = 4000e-6, 0.9
+	e = Explain(s.input(lab.Regressed))
+	checkSums(t, e)
+	if len(e.Causes) != 2 || e.Causes[0].Kind != lab.CPUCause || e.Causes[1].Kind != lab.HostCause || e.Causes[1].Amount.Share < 0.2 {
+		t.Errorf("causes with others at work %+v", e.Causes)
+	}
+	// Spinning makes others wait as well.
+	s.cand.runq, s.cand.hostBusy = 2*1560e-6, 0.01
+	s.cand.functions["ut_delay"], s.cand.spins["ut_delay, a latch of InnoDB"] = 100e-6, 100e-6
+	e = Explain(s.input(lab.Regressed))
+	checkSums(t, e)
+	if len(e.Causes) != 2 || e.Causes[0].Kind != lab.SpinCause || math.Abs(e.Causes[0].Amount.Share-100./130) > 0.07 {
+		t.Errorf("causes with spinning %+v", e.Causes)
+	}
+}
+
+// A read view that is kept open makes a look-up step over rows that are marked as deleted:
+// the same plan, the same rows, and much more CPU time. It is no matter of the plan.
+func TestStepsOver(t *testing.T) {
+	s := worse(func(n *need) {
+		n.user += 2000e-6
+		n.functions["row_search_mvcc"] += 1500e-6
+		n.counters["Innodb_buffer_pool_read_requests"] = 900
+	})
+	s.base.counters["Innodb_buffer_pool_read_requests"] = 3
+	e := Explain(s.input(lab.Regressed))
+	if len(e.Causes) != 1 || e.Causes[0].Kind != lab.CPUCause || !strings.HasSuffix(e.Headline, "plan unchanged") {
+		t.Fatalf("%s: %+v", e.Headline, e.Causes)
+	}
+	said := strings.Join(e.Causes[0].Evidence, "\n")
+	for _, want := range []string{"row_search_mvcc: +", "Innodb_buffer_pool_read_requests: +", "rows read per operation did not change: 10"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("evidence has no %q:\n%s", want, said)
+		}
+	}
+}
+
+// Whatever a broken clock or counter says, nothing that is no number is shown.
+func TestNoNumbers(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := worse(func(n *need) { n.user += 100e-6; n.plan = "other" })
+		s.blocks, s.rounds = r.IntN(5), r.IntN(4)
+		in := s.input([]lab.Verdict{lab.Regressed, lab.Improved, lab.Equivalent}[r.IntN(3)])
+		odd := func() float64 {
+			return []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e300, -1e300, 1e-300}[r.IntN(8)]
+		}
+		for _, side := range [][]lab.Slice{in.Base, in.Candidate} {
+			for i := range side {
+				u := &side[i].Usage
+				for _, f := range []*float64{&side[i].Latency, &side[i].Wall, &u.ServerUser, &u.ConnCPU, &u.ConnRunq, &u.HostBusy, &u.Steal, &u.ClientUser} {
+					if r.IntN(12) == 0 {
+						*f = odd()
+					}
+				}
+			}
+		}
+		for _, side := range [][]lab.Observation{in.BaseSeen, in.CandidateSeen} {
+			for i := range side {
+				for _, list := range [][]lab.Amount{side[i].Functions, side[i].Events, side[i].Counters, side[i].Spins} {
+					for k := range list {
+						if r.IntN(10) == 0 {
+							list[k].Value = odd()
+						}
+					}
+				}
+			}
+		}
+		e := Explain(in)
+		for _, cs := range [][]lab.Component{e.Budget, e.Beside, e.Functions, e.Events, e.Counters, e.Spins, {e.Unexplained}} {
+			for _, c := range cs {
+				if math.IsNaN(c.Diff+c.Base+c.Candidate+c.Share) || math.IsNaN(c.Lo) || math.IsNaN(c.Hi) || math.IsInf(c.Diff, 0) {
+					t.Fatalf("seed %d: %+v", seed, c)
+				}
+			}
+		}
+		if strings.Contains(e.Headline, "NaN") || strings.Contains(e.Headline, "Inf") {
+			t.Errorf("seed %d: %s", seed, e.Headline)
+		}
 	}
 }

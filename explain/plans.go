@@ -329,9 +329,9 @@ func (x *evidence) serverTime(server []lab.Cause) (lab.Component, bool) {
 	for _, c := range server {
 		host[c.Amount.Name] = host[c.Amount.Name] || c.Kind == lab.HostCause
 	}
-	add(x.cpu())
+	add(x.cpuPart)
 	if !host[runqLine] {
-		add(x.runq)
+		add(x.runqPart)
 	}
 	if x.complete && !host[blockedLine] {
 		add(x.rest)

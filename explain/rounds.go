@@ -48,7 +48,7 @@ func gather(seen []lab.Observation, get func(lab.Observation) []lab.Amount) map[
 	out := map[string]float64{}
 	for _, o := range seen {
 		for _, a := range get(o) {
-			if !math.IsNaN(a.Value) && !math.IsInf(a.Value, 0) {
+			if sane(a.Value) {
 				out[a.Name] += a.Value * float64(o.Ops) / ops
 			}
 		}

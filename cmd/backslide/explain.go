@@ -24,12 +24,12 @@ import (
 
 // explainFlags say what to explain and how to look.
 type explainFlags struct {
-	clients        int
-	candidate      string
-	rounds         int
-	slice          time.Duration
-	stored, again  bool
-	format         string
+	clients       int
+	candidate     string
+	rounds        int
+	slice         time.Duration
+	stored, again bool
+	format        string
 }
 
 func newExplain(e *env) *cobra.Command {
