@@ -103,12 +103,12 @@ func (x *evidence) cpuCauses() []lab.Cause {
 		}
 		s = x.shared(s)
 		work = x.shared(less(name, all, s))
-		out = append(out, lab.Cause{Kind: lab.SpinCause, What: "waiting for latches that burns CPU" + inNames(x.holding(x.spins, x.spinning)), Amount: s, Evidence: x.list(x.spins, x.spinning)})
+		out = append(out, lab.Cause{Kind: lab.SpinCause, What: "waiting for latches that burns CPU" + inNames(x.holding(x.spins, x.spinning), x.spinning), Amount: s, Evidence: x.list(x.spins, x.spinning)})
 	}
 	if work.Holds() {
 		computing := x.notSpins()
 		own := lab.Component{Diff: work.Diff / x.factor}
-		c := lab.Cause{Kind: lab.CPUCause, What: name + inNames(x.holding(computing, own)), Amount: work, Evidence: x.list(computing, own)}
+		c := lab.Cause{Kind: lab.CPUCause, What: name + inNames(x.holding(computing, own), own), Amount: work, Evidence: x.list(computing, own)}
 		c.Evidence = append(c.Evidence, x.modes()...)
 		c.Evidence = append(c.Evidence, x.moreWork(work)...)
 		if !x.conn {

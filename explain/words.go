@@ -99,11 +99,18 @@ func (x *evidence) planPhrase(e lab.Explanation) string {
 	return "plan unchanged"
 }
 
-// inNames says which names a cause is in: ", above all in a and b".
-func inNames(cs []lab.Component) string {
+// inNames says which names most of a cause is in: ", above all in a and b". Functions that
+// have only an address are left to the evidence.
+func inNames(cs []lab.Component, whole lab.Component) string {
+	const (
+		much = 0.15 // of the whole
+		some = 3
+	)
 	var names []string
-	for _, c := range cs[:min(len(cs), 3)] {
-		names = append(names, cut(c.Name))
+	for _, c := range cs {
+		if math.Abs(c.Diff) >= much*math.Abs(whole.Diff) && !strings.HasPrefix(c.Name, "[") && len(names) < some {
+			names = append(names, cut(c.Name))
+		}
 	}
 	switch n := len(names); n {
 	case 0:
@@ -134,8 +141,11 @@ func ratio(c lab.Comparison, before, after string) string {
 // people read.
 func amounts(c lab.Component) string {
 	unit, factor := c.Unit, 1.0
-	if unit == "sec/op" {
+	switch unit {
+	case "sec/op":
 		unit, factor = "µs/op", 1e6
+	case "1/op":
+		unit = "per operation"
 	}
 	base := number(factor*c.Base) + " in the base"
 	switch {
