@@ -91,7 +91,7 @@ func newRoot(e *env) *cobra.Command {
 	cmd.PersistentFlags().StringVar(&e.labDir, "lab", envOr("BACKSLIDE_LAB", "lab"), "the lab: a `directory` for results and data sets")
 	cmd.PersistentFlags().StringVar(&e.cacheDir, "cache", envOr("BACKSLIDE_CACHE", defaultCache()), "`directory` for server builds")
 	cmd.AddCommand(
-		newQuickstart(e), newBuilds(e), newFetch(e), newCheck(e), newRun(e), newCompare(e), newExplain(e), newReport(e), newImport(e), newSelftest(e),
+		newQuickstart(e), newBuilds(e), newFetch(e), newCheck(e), newRun(e), newCompare(e), newHistory(e), newExplain(e), newReport(e), newImport(e), newSelftest(e),
 		newClient(e),
 	)
 	return cmd

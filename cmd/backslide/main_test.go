@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs command lines and looks at what they print: testdata/script.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: map[string]func(*testscript.TestScript, bool, []string){"nights": nights}, Setup: func(e *testscript.Env) error {
 		// Builds are shared with the user's cache, labs are not.
 		e.Setenv("BACKSLIDE_CACHE", defaultCache())
 		return nil
