@@ -54,7 +54,7 @@ func nights(seed uint64, levels ...float64) []lab.Summary {
 	return out
 }
 
-func repeat(n int, level float64) []float64 { return slices.Repeat([]float64{level}, n) }
+func stay(n int, level float64) []float64 { return slices.Repeat([]float64{level}, n) }
 
 func ramp(n int, to float64) []float64 {
 	out := make([]float64, n)
@@ -74,12 +74,12 @@ func TestHistoryChanges(t *testing.T) {
 		drift  bool
 		spikes []int
 	}{
-		{"nothing", repeat(30, 0), nil, false, nil},
-		{"step", slices.Concat(repeat(15, 0), repeat(15, -0.08)), []int{15}, false, nil},
-		{"step that is fixed", slices.Concat(repeat(12, 0), repeat(10, -0.08), repeat(12, 0)), []int{12, 22}, false, nil},
-		{"staircase", slices.Concat(repeat(10, 0), repeat(10, -0.08), repeat(10, -0.16)), []int{10, 20}, false, nil},
-		{"spike", slices.Concat(repeat(14, 0), repeat(1, -0.2), repeat(14, 0)), nil, false, []int{14}},
-		{"drift", slices.Concat(repeat(8, 0), ramp(24, -0.2), repeat(8, -0.2)), []int{8}, true, nil},
+		{"nothing", stay(30, 0), nil, false, nil},
+		{"step", slices.Concat(stay(15, 0), stay(15, -0.08)), []int{15}, false, nil},
+		{"step that is fixed", slices.Concat(stay(12, 0), stay(10, -0.08), stay(12, 0)), []int{12, 22}, false, nil},
+		{"staircase", slices.Concat(stay(10, 0), stay(10, -0.08), stay(10, -0.16)), []int{10, 20}, false, nil},
+		{"spike", slices.Concat(stay(14, 0), stay(1, -0.2), stay(14, 0)), nil, false, []int{14}},
+		{"drift", slices.Concat(stay(8, 0), ramp(24, -0.2), stay(8, -0.2)), []int{8}, true, nil},
 	} {
 		h := History("nightly", nights(3, c.levels...), 1)
 		if len(h.Tracks) != 1 || !h.Ratio || h.Base != variant(0) || h.Tracks[0].Name != variant(1).String() || len(h.Doubts) > 0 {
