@@ -26,26 +26,14 @@ func (x *evidence) causes() []lab.Cause {
 	var out []lab.Cause
 	if x.turnaround != nil {
 		if c := x.component(clientLine, *x.turnaround); c.Holds() {
-			out = append(out, lab.Cause{Kind: lab.ClientCause, What: "the client, and the way to it", Amount: c, Evidence: x.clientEvidence()})
+			out = append(out, x.clientCause(c))
 		}
 	}
 	server := append(append(x.cpuCauses(), x.blockedCauses()...), x.runqCauses()...)
-	out = append(out, x.planned(server)...)
+	out = mergeHost(append(out, x.planned(server)...))
 	out = slices.DeleteFunc(out, func(c lab.Cause) bool { return x.whole != 0 && math.Abs(c.Amount.Share) < worthNaming })
 	slices.SortStableFunc(out, func(a, b lab.Cause) int { return cmp.Compare(x.sign*b.Amount.Diff, x.sign*a.Amount.Diff) })
 	return out
-}
-
-func (x *evidence) clientEvidence() []string {
-	if !known(x.all, clientUser) {
-		return nil
-	}
-	blocks := telling(x.all, clientUser, clientSystem)
-	c := component("client, CPU", "sec/op", of(blocks, clientUser).plus(of(blocks, clientSystem)), stat.Prior{})
-	if !c.Holds() {
-		return nil
-	}
-	return []string{"CPU of the client: " + amounts(c)}
 }
 
 // fold lets the waiting for a CPU that goes with using more of it count as CPU. Where
@@ -196,8 +184,8 @@ func (x *evidence) list(cs []lab.Component, whole lab.Component) []string {
 // blockedCauses splits the rest into events that were timed and what no instrument saw.
 func (x *evidence) blockedCauses() []lab.Cause {
 	rest := x.restPart()
-	if !rest.Holds() || !x.complete {
-		return nil // what is not accounted for is no cause
+	if !rest.Holds() {
+		return nil
 	}
 	if max(rest.Base, rest.Candidate) <= 0 {
 		return nil // it only overlaps the client's turnaround more or less than it did
@@ -215,8 +203,11 @@ func (x *evidence) blockedCauses() []lab.Cause {
 		left = less(rest.Name, left, e)
 	}
 	left = x.shared(left)
-	if !left.Holds() || left.Diff*rest.Diff < 0 {
-		return out
+	if !left.Holds() || left.Diff*rest.Diff < 0 || !x.complete {
+		return out // what is not accounted for is no cause
+	}
+	if busy, ok := x.others(left); ok && x.switching(left) == nil {
+		return append(out, lab.Cause{Kind: lab.HostCause, What: othersDid, Amount: left, Evidence: []string{"answers waited for the client to have a CPU; " + busy}})
 	}
 	c := lab.Cause{Kind: lab.BlockedCause, What: "being blocked on nothing that is instrumented", Amount: left}
 	if n := len(x.common(lab.Waits)); n < 2 {
@@ -272,64 +263,6 @@ func (x *evidence) times(e lab.Component) []string {
 	}
 	return []string{fmt.Sprintf("waited for %s times per operation, %s in the base", number(mean(s.cand)), number(mean(s.base)))}
 }
-
-// stolen names the hypervisor where the CPU time that it took is most of what threads
-// were neither running nor waiting in.
-func (x *evidence) stolen(rest lab.Component) (lab.Cause, bool) {
-	if !known(x.all, steal) {
-		return lab.Cause{}, false
-	}
-	c := component("CPUs taken by the hypervisor", "CPUs", of(x.all, steal), stat.Prior{})
-	// A CPU that is taken keeps one client at most from going on.
-	lost := (c.Candidate*mean(of(x.all, period).cand) - c.Base*mean(of(x.all, period).base)) / float64(x.Comparison.Level.Clients)
-	if !c.Holds() || c.Diff*rest.Diff <= 0 || math.Abs(lost) < math.Abs(rest.Diff)/2 {
-		return lab.Cause{}, false
-	}
-	return lab.Cause{Kind: lab.HostCause, What: "not the server: the hypervisor took CPU time", Amount: rest, Evidence: []string{c.Name + ": " + amounts(c)}}, true
-}
-
-// runqCauses says who had the CPUs that threads waited for.
-func (x *evidence) runqCauses() []lab.Cause {
-	if x.runqPart == nil {
-		return nil
-	}
-	q := x.component(runqLine, *x.runqPart)
-	if !q.Holds() {
-		return nil
-	}
-	c := lab.Cause{Kind: lab.RunqCause, What: "waiting for a CPU", Amount: q}
-	for _, h := range []struct {
-		q     quantity
-		what  string
-		words string
-	}{
-		{hostBusy, "CPUs busy with other processes", "not the server: other processes had the CPUs that it waited for"},
-		{steal, "CPUs taken by the hypervisor", "not the server: the hypervisor took the CPUs that it waited for"},
-	} {
-		if !known(x.all, h.q) {
-			continue
-		}
-		busy := component(h.what, "CPUs", of(x.all, h.q), stat.Prior{})
-		switch {
-		case busy.Holds() && busy.Diff*q.Diff > 0 && math.Abs(busy.Diff) > disturbing && c.Kind == lab.RunqCause:
-			c.Kind, c.What = lab.HostCause, h.words
-			c.Evidence = append(c.Evidence, h.what+": "+amounts(busy))
-		case max(busy.Base, busy.Candidate) > disturbing:
-			c.Evidence = append(c.Evidence, h.what+" on both sides: "+amounts(busy))
-		}
-	}
-	if s, ok := x.background(); ok && c.Kind == lab.RunqCause {
-		b := component("background threads, CPU", "sec/op", s, stat.Prior{})
-		// That much CPU per operation is used by all clients' operations together.
-		if b.Holds() && b.Diff*q.Diff > 0 && math.Abs(b.Diff)*float64(x.Comparison.Level.Clients) > math.Abs(q.Diff)/10 {
-			c.Kind, c.What = lab.OverheadCause, "waiting for a CPU that background threads of the server had"
-			c.Evidence = append(c.Evidence, b.Name+": "+amounts(b))
-		}
-	}
-	return []lab.Cause{c}
-}
-
-const disturbing = 0.05 // CPUs of others from which on they are a disturbance
 
 // unexplained returns what of the difference no cause accounts for.
 func (x *evidence) unexplained(causes []lab.Cause) lab.Component {

@@ -64,6 +64,9 @@ func TestCauses(t *testing.T) {
 			"hog", func(n *need) { n.runq += 100e-6; n.hostBusy = 0.9 },
 			[]lab.CauseKind{lab.HostCause}, 1, "not the server: other processes", "CPUs busy with other processes: +0.8",
 		}, {
+			"hog that the client feels too", func(n *need) { n.client += 60e-6; n.runq += 100e-6; n.blocked += 40e-6; n.hostBusy = 0.9 },
+			[]lab.CauseKind{lab.HostCause}, 1, "not the server: other processes", "the client waited for a CPU; CPUs busy with other processes: +0.8",
+		}, {
 			"hypervisor", func(n *need) { n.runq += 100e-6; n.steal = 0.4 },
 			[]lab.CauseKind{lab.HostCause}, 1, "not the server: the hypervisor", "CPUs taken by the hypervisor: +0.",
 		}, {
@@ -291,6 +294,15 @@ func TestUnknown(t *testing.T) {
 				t.Errorf("doubts %q, want one of %q", e.Doubts, c.doubt)
 			}
 		})
+	}
+	// Events were timed for themselves, so that they are causes even where what is left is
+	// not known to be blocked.
+	in := worse(func(n *need) { n.blocked += 200e-6; n.events["wait/io/file/sql/binlog"] = 190e-6 }).input(lab.Regressed)
+	for i := range in.Base {
+		in.Base[i].Usage.ConnCPU, in.Base[i].Usage.ConnRunq = -1, -1
+	}
+	if e := Explain(in); len(e.Causes) != 1 || e.Causes[0].Kind != lab.WaitCause {
+		t.Errorf("causes without connection threads: %+v", e.Causes)
 	}
 }
 

@@ -294,7 +294,7 @@ func (x *evidence) planned(server []lab.Cause) []lab.Cause {
 	}
 	for _, p := range changed {
 		for _, s := range p.Changes {
-			c.Evidence = append(c.Evidence, cut(s))
+			c.Evidence = append(c.Evidence, cut(shape(p.Statement))+": "+cut(s))
 		}
 		if len(p.Flips) > 0 {
 			c.Evidence = append(c.Evidence, "this plan was not the same after each restart of the "+strings.Join(p.Flips, " and the "))
