@@ -336,3 +336,19 @@ func TestTooFew(t *testing.T) {
 		t.Errorf("no block gave budget %+v, causes %+v, doubts %q", e.Budget, e.Causes, e.Doubts)
 	}
 }
+
+// TestCouldNotLook: a side whose stacks could not be read has no functions. They are not
+// known, and not zero.
+func TestCouldNotLook(t *testing.T) {
+	in := worse(func(n *need) { n.user += 120e-6; n.functions["page_cur_search_with_match"] += 100e-6 }).input(lab.Regressed)
+	for i := range in.BaseSeen {
+		in.BaseSeen[i].Functions, in.BaseSeen[i].Spins, in.BaseSeen[i].Events = nil, nil, nil
+	}
+	e := Explain(in)
+	if len(e.Functions) > 0 || len(e.Events) > 0 {
+		t.Errorf("functions %+v, events %+v", e.Functions, e.Events)
+	}
+	if len(e.Causes) != 1 || e.Causes[0].Kind != lab.CPUCause || strings.Contains(e.Causes[0].What, "page_cur") {
+		t.Errorf("causes %+v", e.Causes)
+	}
+}

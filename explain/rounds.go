@@ -28,15 +28,30 @@ func (x *evidence) common(i lab.Instrument) []int {
 	return out
 }
 
-// roundsOf sorts what an instrument saw by round; what saw no operation is left out.
+// roundsOf sorts what an instrument saw by round. What saw no operation, or nothing of
+// what its instrument is for, is left out: not known is not zero.
 func roundsOf(seen []lab.Observation, i lab.Instrument) map[int][]lab.Observation {
 	out := map[int][]lab.Observation{}
 	for _, o := range seen {
-		if o.Key.Kind == i.Kind() && o.Ops > 0 {
+		if o.Key.Kind == i.Kind() && o.Ops > 0 && saw(o, i) {
 			out[o.Key.Block] = append(out[o.Key.Block], o)
 		}
 	}
 	return out
+}
+
+// saw reports whether an instrument saw anything. There is no operation without CPU time,
+// without a mutex, without a counter or without a plan: who saw none could not look.
+func saw(o lab.Observation, i lab.Instrument) bool {
+	switch i {
+	case lab.Stacks:
+		return len(o.Functions) > 0
+	case lab.Waits:
+		return len(o.Events) > 0
+	case lab.Plain:
+		return len(o.Counters) > 0
+	}
+	return true
 }
 
 // gather returns the amounts of one round by name: the mean over its operations.

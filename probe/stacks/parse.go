@@ -345,19 +345,43 @@ func (p *parser) check() error {
 		return fmt.Errorf("%w: samples name their thread but not its process, so those of process %d cannot be told; write it with: perf script -F %s", ErrUnreadable, p.sel.PID, scriptFields)
 	}
 	for name, e := range p.events {
-		if n, single := e.prof.total.Samples, e.prof.single(); n >= enough && 2*single > n && 2*int64(len(e.prof.frames)) > n {
-			return fmt.Errorf("%w: %d of %d samples of %s have a stack of their own, with %d different functions: something that changes with every sample was read as a function", ErrUnreadable, single, n, name, len(e.prof.frames))
+		if n, single := e.prof.total.Samples, e.prof.single(); n >= enough && 2*single > n {
+			return fmt.Errorf("%w: %d of %d samples of %s have a function of their own: something that changes with every sample was read as a function", ErrUnreadable, single, n, name)
 		}
 	}
 	return nil
 }
 
-// single returns how many stacks have one sample. Many of them alone are no sign of
-// trouble: deep stacks of varied work differ. As many functions as samples are.
+// single returns how many samples have a function that no other sample has. Stacks of
+// their own are no sign of trouble, and neither are many functions: deep stacks of varied
+// work differ, and have hundreds of functions of which many were met once.
 func (p *Profile) single() int64 {
+	met := make([]int64, len(p.frames)) // samples with the function somewhere
+	last := make([]int, len(p.frames))  // stack in which it was counted last
+	each := func(i int, do func(frame int32)) {
+		for at := int32(i); at != noParent; at = p.nodes[at].parent {
+			do(p.nodes[at].frame)
+		}
+	}
+	for i := range p.nodes {
+		n := p.nodes[i].self.Samples
+		if n == 0 {
+			continue
+		}
+		each(i, func(f int32) {
+			if last[f] != i+1 { // it may call itself
+				last[f] = i + 1
+				met[f] += n
+			}
+		})
+	}
 	n := int64(0)
 	for i := range p.nodes {
+		own := false
 		if p.nodes[i].self.Samples == 1 {
+			each(i, func(f int32) { own = own || met[f] == 1 })
+		}
+		if own {
 			n++
 		}
 	}

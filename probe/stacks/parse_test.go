@@ -233,7 +233,7 @@ func TestParseUnreadable(t *testing.T) {
 		sel        Select
 		want       string
 	}{
-		{"stacks of their own", single.String(), Select{}, "600 of 600 samples of cycles have a stack of their own"},
+		{"stacks of their own", single.String(), Select{}, "600 of 600 samples of cycles have a function of their own"},
 		{"no headers", bad.String(), Select{}, "no header"},
 		{"no pid", tids.String(), Select{PID: 1}, "not its process"},
 		{"no addresses", "a 1/2 1.000000: cycles: \n\trun (/x)\n\tmain (/x)\n", Select{}, "no address"},
@@ -250,6 +250,26 @@ func TestParseUnreadable(t *testing.T) {
 	r, err := Parse(io.MultiReader(strings.NewReader(small), &failing{broken}), Select{})
 	if !errors.Is(err, broken) || r == nil || r.Samples != 6 {
 		t.Errorf("a reader that fails: %v", err)
+	}
+}
+
+// TestParseVaried: 600 samples of 600 different stacks with 400 functions are nothing odd.
+// A quarter of them have a function that was met once.
+func TestParseVaried(t *testing.T) {
+	var text strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&text, "a 1/2 1.%06d: cycles: \n", i)
+		if i%4 == 0 {
+			fmt.Fprintf(&text, "\t 10 once%d (/x)\n", i)
+		}
+		for j := range 20 {
+			fmt.Fprintf(&text, "\t 10 f%d (/x)\n", (i*7+j*j*13+i/250)%250)
+		}
+		text.WriteByte('\n')
+	}
+	r, err := Parse(strings.NewReader(text.String()), Select{})
+	if err != nil || r.Samples != 600 {
+		t.Errorf("%v", err)
 	}
 }
 
