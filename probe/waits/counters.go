@@ -16,6 +16,7 @@ type counters struct {
 	global  map[string]string // status of the server
 	session map[string]string // status of the observer's connection
 	engines map[string]int64  // counters of the engines by name
+	mirrors map[string]string // which of these are a status variable as well
 	own     string            // id of the observer's connection
 	notes   []string
 }
@@ -23,14 +24,14 @@ type counters struct {
 // readCounters reads status counters and then those of the engines, or the other way
 // round, so that reading the engines' lies on the far side of what is measured.
 func readCounters(ctx context.Context, query Query, statusFirst bool) (counters, error) {
-	c := counters{engines: map[string]int64{}}
+	c := counters{engines: map[string]int64{}, mirrors: map[string]string{}}
 	if statusFirst {
 		if err := c.readStatus(ctx, query); err != nil {
 			return c, err
 		}
 	}
-	for _, read := range []func(context.Context, Query, map[string]int64) error{readMetrics, readSemaphores, readRocksDB} {
-		if err := read(ctx, query, c.engines); err != nil {
+	for _, read := range []func(context.Context, Query) error{c.readMetrics, c.readSemaphores, c.readRocksDB} {
+		if err := read(ctx, query); err != nil {
 			if ctx.Err() != nil {
 				return c, err
 			}
@@ -94,18 +95,18 @@ func statusName(name string) string {
 
 // readMetrics reads InnoDB's metrics that are switched on and count up. There are none in
 // a server without InnoDB.
-func readMetrics(ctx context.Context, query Query, out map[string]int64) error {
+func (c *counters) readMetrics(ctx context.Context, query Query) error {
 	columns, rows, err := query(ctx, "SELECT * FROM information_schema.INNODB_METRICS")
 	if err != nil {
 		return fmt.Errorf("read information_schema.INNODB_METRICS: %w", err)
 	}
-	return parseMetrics(columns, rows, out)
+	return c.parseMetrics(columns, rows)
 }
 
-func parseMetrics(columns []string, rows [][]*string, out map[string]int64) error {
+func (c *counters) parseMetrics(columns []string, rows [][]*string) error {
 	at := map[string]int{}
-	for i, c := range columns {
-		at[strings.ToUpper(c)] = i
+	for i, name := range columns {
+		at[strings.ToUpper(name)] = i
 	}
 	state, ok := at["STATUS"] // MariaDB 10.5 and later: ENABLED
 	if !ok {
@@ -132,13 +133,28 @@ func parseMetrics(columns []string, rows [][]*string, out map[string]int64) erro
 		if err != nil {
 			continue
 		}
-		out["innodb_metrics "+clean(row[at["NAME"]])] = n
+		name := "innodb_metrics " + clean(row[at["NAME"]])
+		c.engines[name] = n
+		if i, ok := at["COMMENT"]; ok && row[i] != nil {
+			c.mirrors[name] = mirrored(*row[i])
+		}
 	}
 	return nil
 }
 
+// mirrored returns the status variable that a metric's comment names at its end, as in
+// "Number of pages read (innodb_pages_read)"; "" for none.
+func mirrored(comment string) string {
+	comment, ok := strings.CutSuffix(strings.TrimSpace(comment), ")")
+	i := strings.LastIndexByte(comment, '(')
+	if !ok || i < 0 {
+		return ""
+	}
+	return statusName(comment[i+1:])
+}
+
 // readRocksDB reads MyRocks' perf context of all tables and threads, where it is.
-func readRocksDB(ctx context.Context, query Query, out map[string]int64) error {
+func (c *counters) readRocksDB(ctx context.Context, query Query) error {
 	// Asking the catalogue first would make a temporary file.
 	values, err := pairs(ctx, query, "SELECT STAT_TYPE, VALUE FROM information_schema.ROCKSDB_PERF_CONTEXT_GLOBAL")
 	if err != nil {
@@ -149,7 +165,7 @@ func readRocksDB(ctx context.Context, query Query, out map[string]int64) error {
 	}
 	for name, v := range values {
 		if n, err := strconv.ParseInt(v, 10, 64); err == nil && name != "IO_THREAD_POOL_ID" {
-			out[rocksName(clean(&name))] = n
+			c.engines[rocksName(clean(&name))] = n
 		}
 	}
 	return nil
@@ -195,6 +211,9 @@ func counterChange(a, b counters) (map[string]int64, []string) {
 	}
 	for name, after := range b.engines {
 		before, ok := a.engines[name]
+		if _, twice := b.global[b.mirrors[name]]; twice {
+			continue
+		}
 		switch d := after - before; {
 		case !ok, isGauge(name):
 		case d < 0:

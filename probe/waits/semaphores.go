@@ -9,14 +9,14 @@ import (
 
 // readSemaphores reads what InnoDB counts of its latches in SHOW ENGINE INNODB STATUS.
 // MariaDB 10.6 and later count nothing there.
-func readSemaphores(ctx context.Context, query Query, out map[string]int64) error {
+func (c *counters) readSemaphores(ctx context.Context, query Query) error {
 	_, rows, err := query(ctx, "SHOW ENGINE INNODB STATUS")
 	if err != nil {
 		return fmt.Errorf("SHOW ENGINE INNODB STATUS: %w", err)
 	}
 	for _, row := range rows {
 		if len(row) == 3 && row[2] != nil {
-			parseSemaphores(*row[2], out)
+			parseSemaphores(*row[2], c.engines)
 		}
 	}
 	return nil

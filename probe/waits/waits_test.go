@@ -168,8 +168,10 @@ func TestCounters(t *testing.T) {
 	b := counters{
 		global:  map[string]string{"Com_select": "1104", "Threads_running": "9", "Handler_read_key": "207", "Innodb_rows_read": "850", "Created_tmp_tables": "13", "Innodb_row_lock_time": "10", "Rsa_public_key": "y", "Select_scan": "51"},
 		session: map[string]string{"Com_select": "14", "Threads_running": "9", "Handler_read_key": "2", "Innodb_rows_read": "850", "Created_tmp_tables": "13", "Innodb_row_lock_time": "10", "Select_scan": "2"},
-		engines: map[string]int64{"m": 25, "down": 6, "new": 4},
+		engines: map[string]int64{"m": 25, "down": 6, "new": 4, "twice": 800},
+		mirrors: map[string]string{"m": "Innodb_unknown", "twice": "Innodb_rows_read"},
 	}
+	a.engines["twice"] = 0
 	// Com_select: 104 less the observer's 4. Innodb_rows_read is the server's, so the
 	// session shows the same. Created_tmp_tables: all the observer's own.
 	got, notes := counterChange(a, b)
@@ -251,19 +253,22 @@ func rows(values ...[]string) [][]*string {
 func TestMetrics(t *testing.T) {
 	want := map[string]int64{"innodb_metrics dml_inserts": 46, "innodb_metrics buffer_pages_created": 3}
 	for _, state := range []struct{ column, on, off string }{{"STATUS", "enabled", "disabled"}, {"ENABLED", "1", "0"}} {
-		got := map[string]int64{}
-		err := parseMetrics([]string{"NAME", "COUNT", state.column, "TYPE"}, rows(
-			[]string{"dml_inserts", "46", state.on, "status_counter"},
-			[]string{"buffer_pages_created", "3", state.on, "counter"},
-			[]string{"trx_rseg_history_len", "9", state.on, "value"},
-			[]string{"lock_deadlocks", "0", state.off, "counter"},
-			[]string{"odd", "NULL", state.on, "counter"},
-		), got)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		got := counters{engines: map[string]int64{}, mirrors: map[string]string{}}
+		err := got.parseMetrics([]string{"NAME", "COUNT", state.column, "TYPE", "COMMENT"}, rows(
+			[]string{"dml_inserts", "46", state.on, "status_counter", "Number of rows inserted"},
+			[]string{"buffer_pages_created", "3", state.on, "counter", "Number of pages created (innodb_pages_created)"},
+			[]string{"trx_rseg_history_len", "9", state.on, "value", ""},
+			[]string{"lock_deadlocks", "0", state.off, "counter", ""},
+			[]string{"odd", "NULL", state.on, "counter", "NULL"},
+		))
+		if diff := cmp.Diff(want, got.engines); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", state.column, err, diff)
 		}
+		if m := got.mirrors["innodb_metrics buffer_pages_created"]; m != "Innodb_pages_created" {
+			t.Errorf("it mirrors %q", m)
+		}
 	}
-	if err := parseMetrics([]string{"NAME"}, nil, map[string]int64{}); err == nil {
+	if err := new(counters).parseMetrics([]string{"NAME"}, nil); err == nil {
 		t.Error("no error for a table without the columns")
 	}
 }
