@@ -24,7 +24,7 @@ const (
 
 // Calibrate tries every level once on the base, the first of the variants, and fixes the
 // length and number of its slices; levels that write get a number of operations, unless
-// their step has one, and those at a share of the base's speed get their rate. An error of
+// their step has one, that the slowest variant can do, and those at a share of the base's speed get their rate. An error of
 // the base's server or of a statement is an error of the run, since nothing could be compared.
 func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, variants []lab.Variant, levels []lab.LevelPlan) (_ []lab.LevelPlan, err error) {
 	out := slices.Clone(levels)
@@ -64,6 +64,9 @@ func (c *Conductor) Calibrate(ctx context.Context, p lab.Plan, variants []lab.Va
 		if out[i], closed[of], err = t.level(ctx, lp); err != nil {
 			return nil, fmt.Errorf("try %s on %s: %w", lp.Level, base, err)
 		}
+	}
+	if err := c.shorten(ctx, p, variants[1:], levels, out); err != nil {
+		return nil, err
 	}
 	return withinBudget(p, len(variants), out), nil
 }

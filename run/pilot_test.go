@@ -22,7 +22,7 @@ func calibrated(t *testing.T, p lab.Plan, shape func(n int) float64, sd map[stri
 	t.Helper()
 	l := newLot(t)
 	n := 0
-	l.onRate = func(_ Spec, step string) float64 {
+	l.onRate = func(_ Spec, step string, _ lab.Variant) float64 {
 		n++
 		return 10_000 * math.Exp(sd[step]*shape(n))
 	}

@@ -36,7 +36,7 @@ type lot struct {
 	used      lab.Usage
 	onSlice   func(n int, v lab.Variant, spec Spec) error // may fail the nth slice
 	onStart   func(v lab.Variant) error
-	onRate    func(spec Spec, step string) float64 // operations per second; nil: 10,000
+	onRate    func(spec Spec, step string, v lab.Variant) float64 // operations per second; nil: 10,000
 	taken     int
 	observed  map[lab.SliceKey]string // what data a slice found
 }
@@ -150,7 +150,7 @@ func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Ou
 	}
 	out := Outcome{Start: time.Now(), Wall: 0.1, Ops: ops, Hist: []byte(x.s.data)}
 	if l.onRate != nil {
-		out.Wall = float64(ops) / l.onRate(spec, x.w.Level.Step.Name)
+		out.Wall = float64(ops) / l.onRate(spec, x.w.Level.Step.Name, x.s.v)
 	}
 	if l.onOutcome != nil {
 		l.onOutcome(&out)

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"backslide/lab"
+)
+
+// injected is a difference between two servers that was made on purpose, and what explain
+// has to say of it.
+type injected struct {
+	experiment string
+	files      map[string]string // beside the experiment
+	step       string
+	first      []lab.CauseKind // the first cause is of one of these kinds
+	names      []string        // one of these is named by the first cause or its evidence
+}
+
+const shortPlan = `
+[plan]
+blocks = 6
+slices = 4
+slice = "100ms"
+warm = "200ms"
+stop = "amber"
+`
+
+func injections() map[string]injected {
+	return map[string]injected{
+		// The index that the adaptive hash index spares is searched again: CPU.
+		"hash index off": {
+			experiment: `
+name = "ahi"
+builds = ["mysql@5.6"]
+clients = [1]
+[[config]]
+name = "on"
+options = { innodb_adaptive_hash_index = "ON" }
+[[config]]
+name = "off"
+options = { innodb_adaptive_hash_index = "OFF" }
+[[workload]]
+name = "slap"
+steps = ["q4-1000"]
+` + shortPlan + `placement = "one-core"
+`,
+			step: "q4-1000", first: []lab.CauseKind{lab.CPUCause},
+			names: []string{"btr_cur_search_to_nth_level", "page_cur_search_with_match"},
+		},
+		"an index is missing": {
+			experiment: `
+name = "index"
+builds = ["mariadb@10.11", "mariadb@11.8"]
+clients = [1]
+[[workload]]
+name = "w.toml"
+` + shortPlan + `placement = "one-core"
+`,
+			files: map[string]string{"w.toml": `
+name = "by-a"
+[[table]]
+name = "t"
+rows = 3000
+create = ["CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT NOT NULL, b VARCHAR(60) NOT NULL) ENGINE={engine}"]
+columns.a = "uniform(1, 3000)"
+columns.b = "'in no index'"
+after = [{ sql = "CREATE INDEX a ON t (a)", below = "11.0" }, "ANALYZE TABLE t"]
+[[step]]
+name = "by-a"
+group = "point"
+sql = "SELECT b FROM t WHERE a = :a"
+args.a = "uniform(1, 3000)"
+`},
+			step: "by-a", first: []lab.CauseKind{lab.PlanCause}, names: []string{"SELECT b FROM t WHERE a ="},
+		},
+		// Each write throws out all results of the table, under the one mutex of the query cache.
+		"one mutex for all": {
+			experiment: `
+name = "mutex"
+builds = ["mysql@5.6"]
+clients = [32]
+[[config]]
+name = "off"
+options = { query_cache_type = 0, query_cache_size = 0 }
+[[config]]
+name = "on"
+options = { query_cache_type = 1, query_cache_size = "64M" }
+[[workload]]
+name = "w.toml"
+` + shortPlan,
+			files: map[string]string{"w.toml": `
+name = "cached"
+[[table]]
+name = "t"
+rows = 20000
+create = ["CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT NOT NULL) ENGINE={engine}"]
+columns.a = "uniform(1, 1000)"
+[[step]]
+name = "mix"
+group = "point"
+prepared = false
+args.id = "uniform(1, 20000)"
+[[step.transaction]]
+weight = 98
+[[step.transaction.statement]]
+sql = "SELECT a FROM t WHERE id = :id"
+[[step.transaction]]
+weight = 2
+[[step.transaction.statement]]
+sql = "UPDATE t SET a = a + 1 WHERE id = :id"
+`},
+			step: "mix", first: []lab.CauseKind{lab.WaitCause, lab.SpinCause, lab.BlockedCause}, names: []string{"Query_cache"},
+		},
+		"waits are timed": {
+			experiment: `
+name = "timed"
+builds = ["mysql@5.6"]
+clients = [1]
+[[config]]
+name = "off"
+options = { performance_schema = "OFF" }
+[[config]]
+name = "on"
+options = { performance_schema = "ON", performance_schema_instrument = "%=ON", performance_schema_consumer_events_waits_history_long = "ON", performance_schema_consumer_events_waits_history = "ON", performance_schema_consumer_events_waits_current = "ON" }
+[[workload]]
+name = "slap"
+steps = ["q4-1000"]
+` + shortPlan + `placement = "one-core"
+`,
+			step: "q4-1000", first: []lab.CauseKind{lab.CPUCause}, names: []string{"pfs", "PFS", "_v1", "wait_timer", "get_timer"},
+		},
+		"the binary log is synced": {
+			experiment: `
+name = "binlog"
+builds = ["mariadb@10.11"]
+clients = [1]
+[[config]]
+name = "relaxed"
+options = { log_bin = "b", sync_binlog = 0, innodb_flush_log_at_trx_commit = 2 }
+[[config]]
+name = "synced"
+options = { log_bin = "b", sync_binlog = 1, innodb_flush_log_at_trx_commit = 2 }
+[[workload]]
+name = "sysbench"
+steps = ["insert"]
+params = { rows = 1000, tables = 1 }
+` + shortPlan + `placement = "one-core"
+`,
+			step: "insert", first: []lab.CauseKind{lab.WaitCause}, names: []string{"binlog"},
+		},
+		// It has the server's CPU half of the time: not the server's doing. Servers are up
+		// one at a time, or it would take the base's too.
+		"another program": {
+			experiment: `
+name = "hog"
+builds = ["mariadb@10.11"]
+clients = [1]
+[[config]]
+name = "alone"
+options = { innodb_buffer_pool_size = "64M" }
+[[config]]
+name = "hogged"
+options = { innodb_buffer_pool_size = "64M" }
+launcher = ["/bin/sh", "-c", "(while :; do :; done) & exec \"$@\"", "hog"]
+[[workload]]
+name = "sysbench"
+steps = ["point-query"]
+params = { rows = 1000, tables = 1 }
+` + shortPlan + `placement = "one-core"
+memory = "1M"
+`,
+			step: "point-query", first: []lab.CauseKind{lab.HostCause}, names: []string{"other process"},
+		},
+	}
+}
+
+// TestInjectedCauses: differences that were made on purpose are found on real servers, and
+// what was done is the first cause. Nothing is a cause whose interval includes zero.
+func TestInjectedCauses(t *testing.T) {
+	for name, in := range injections() {
+		t.Run(name, func(t *testing.T) {
+			c := newCLI(t)
+			c.write("exp.toml", in.experiment)
+			for file, text := range in.files {
+				c.write(file, text)
+			}
+			c.must(0, "run", "exp.toml")
+			out, _ := c.must(0, "explain", "last", in.step, "--format", "json")
+			var e lab.Explanation
+			if err := json.Unmarshal([]byte(out), &e); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := c.must(0, "explain", "last", in.step, "--stored")
+			in.check(t, e, text)
+		})
+	}
+}
+
+// write puts a file into the directory in which commands run.
+func (c *cli) write(name, text string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (in injected) check(t *testing.T, e lab.Explanation, text string) {
+	t.Helper()
+	defer func() {
+		if t.Failed() || testing.Verbose() {
+			t.Logf("\n%s", text)
+		}
+	}()
+	for _, c := range e.Causes {
+		if !c.Amount.Holds() {
+			t.Errorf("a cause whose interval includes zero: %+v", c)
+		}
+	}
+	if len(e.Causes) == 0 {
+		t.Fatalf("no cause: %s", e.Headline)
+	}
+	first := e.Causes[0]
+	kind := false
+	for _, k := range in.first {
+		kind = kind || first.Kind == k
+	}
+	said := first.What + "\n" + strings.Join(first.Evidence, "\n")
+	named := false
+	for _, n := range in.names {
+		named = named || strings.Contains(said, n)
+	}
+	if !kind || !named {
+		t.Errorf("the first cause is of kind %s, want %v, and has to name one of %q:\n%s", first.Kind, in.first, in.names, said)
+	}
+	if e.Comparison.Verdict != lab.Regressed {
+		t.Errorf("verdict %s", e.Comparison.Verdict)
+	}
+}
