@@ -18,7 +18,9 @@ const slowestFactor = 5
 // log takes a minute on one that must. Levels whose step says how much work there is keep
 // it. A variant that does not start, or a step that fails, is not this func's to judge.
 func (c *Conductor) shorten(ctx context.Context, p lab.Plan, candidates []lab.Variant, asked, fitted []lab.LevelPlan) (err error) {
-	free := func(i int) bool { return asked[i].Ops == 0 && fitted[i].Ops > 0 && !fitted[i].Whole() && !fitted[i].Warm }
+	free := func(i int) bool {
+		return asked[i].Ops == 0 && fitted[i].Ops > 0 && !fitted[i].Whole() && !fitted[i].Warm
+	}
 	if !slices.ContainsFunc(indexes(fitted), free) {
 		return nil
 	}
