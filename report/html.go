@@ -24,7 +24,7 @@ func HTML(w io.Writer, s lab.Summary, whys ...Why) error {
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
-	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/diagnosis.html", "html/why.html")
+	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/long.html", "html/diagnosis.html", "html/why.html")
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
@@ -53,6 +53,7 @@ type page struct {
 	Lamped     bool // so that the legend tells red and amber
 	Levels     levelTable
 	Whys       []whyPart
+	Long       longPart
 	Absolute   absoluteTable
 	Costs      costTable
 	Noise      noiseTable
@@ -98,6 +99,7 @@ func newPage(s lab.Summary, whys []Why) (*page, error) {
 	p.Short = b.short()
 	p.Lamped = v.lamped()
 	p.Whys = whyParts(whys)
+	p.Long = v.longPart()
 	p.Absolute = v.absoluteTable()
 	p.Costs = v.costTable()
 	p.Noise = v.noiseTable()

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -224,9 +223,7 @@ func (v *view) insert() []section {
 		for _, b := range v.boards(n) {
 			out = append(out, b.section(v))
 		}
-		for _, b := range v.responses(n) {
-			out = append(out, b)
-		}
+		out = append(out, v.responses(n)...)
 		if t := v.readings(n); len(t.rows) > 0 {
 			out = append(out, section{title: "what each step cost, " + count(n, "client"), table: t})
 		}
@@ -427,9 +424,4 @@ func readingText(all []lab.Reading, name string) string {
 		return amount(r.Value)
 	}
 	return none
-}
-
-// levelName is how a whole level is called in CSV and on the page.
-func (v *view) levelName(l lab.Level) string {
-	return fmt.Sprintf("%s/%d", v.step(l.Step), l.Clients)
 }

@@ -123,3 +123,36 @@ func TestInsertView(t *testing.T) {
 		t.Errorf("a run of short slices: %v\n%s", err, none.String())
 	}
 }
+
+// The page has the three tables with their colours, and a chart for every series: its line
+// broken where nothing is known, its stall marked.
+func TestLongPage(t *testing.T) {
+	v := newView(benchmark(), lab.QPS)
+	p := v.longPart()
+	if len(p.Boards) != 3 || len(p.Keys) != 4 || len(p.Steps) != 1 || len(p.Steps[0].Charts) != 2 {
+		t.Fatalf("%d tables, %d lines, %d steps: %+v", len(p.Boards), len(p.Keys), len(p.Steps), p.Steps)
+	}
+	rate, rss := p.Steps[0].Charts[0], p.Steps[0].Charts[1]
+	// 14 seconds over 240: second 4 stands at 4·240/13 = 73.8.
+	if rate.Lines[0].Stalls != "M73.8 2v5" || !strings.Contains(p.Steps[0].About, "4 seconds with next to no work") {
+		t.Errorf("stalls %q, %s", rate.Lines[0].Stalls, p.Steps[0].About)
+	}
+	// 1, 2 and 4 of 4 MiB: 62 − 52·x; two pieces around what is not known.
+	if got, want := rss.Lines[0].Path, "M0 49L80 36M240 10"; got != want || rss.Most != "4.00 MiB" {
+		t.Errorf("path %s up to %s, want %s up to 4.00 MiB", got, rss.Most, want)
+	}
+	many := make([]float64, 2400) // ten to a place
+	many[1203] = 5
+	if got := curve(many, len(many), 5, true); strings.Count(got, "L") != 239 || !strings.Contains(got, " 10L") {
+		t.Errorf("%d places, %.80s…; want 240, one of them at the top", 1+strings.Count(got, "L"), got)
+	}
+	var out bytes.Buffer
+	if err := HTML(&out, benchmark()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<section id="long"`, `class="num missed">100 `, `class="num behind">80.0 `, `class="stall" d="M73.8 2v5"`, `aria-label="query rate over 14 seconds, at most 110 op/s`, `href="#long"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+}
