@@ -10,9 +10,9 @@ import (
 
 // Size of a small chart in its own units, and how many places of a series it can show.
 const (
-	chartWidth  = 240
-	chartHeight = 64
-	chartPlaces = 240
+	miniWidth  = 240
+	miniHeight = 64
+	miniPlaces = 240
 	lineStyles  = 6 // of lines, as the style sheet has them
 )
 
@@ -164,7 +164,7 @@ func rateName(roles []lab.RoleMean) string {
 }
 
 func (v *view) miniChart(name string, of map[lab.Variant]lab.Trace, l lab.Level) miniChart {
-	c := miniChart{Name: clean(name), Width: chartWidth, Height: chartHeight}
+	c := miniChart{Name: clean(name), Width: miniWidth, Height: miniHeight}
 	most, seconds, unit := 0.0, 0, ""
 	series := map[lab.Variant]lab.Series{}
 	for x, t := range of {
@@ -209,13 +209,13 @@ func middleOf(x []float64) float64 {
 
 // secondAt is where a second stands on the axis.
 func secondAt(second, seconds int) float64 {
-	return float64(second) * chartWidth / float64(max(1, seconds-1))
+	return float64(second) * miniWidth / float64(max(1, seconds-1))
 }
 
 // curve returns a line through a series; with more seconds than places, through the means,
 // or the largest, of neighbours. It is broken where nothing is known.
 func curve(values []float64, seconds int, most float64, largest bool) string {
-	step := (seconds + chartPlaces - 1) / chartPlaces
+	step := (seconds + miniPlaces - 1) / miniPlaces
 	var b strings.Builder
 	pen := "M"
 	for from := 0; from < len(values); from += step {
@@ -237,7 +237,7 @@ func curve(values []float64, seconds int, most float64, largest bool) string {
 		if most > 0 {
 			height = y / most
 		}
-		fmt.Fprintf(&b, "%s%s %s", pen, coord(secondAt(from, seconds)), coord(chartHeight-2-(chartHeight-12)*height))
+		fmt.Fprintf(&b, "%s%s %s", pen, coord(secondAt(from, seconds)), coord(miniHeight-2-(miniHeight-12)*height))
 		pen = "L"
 	}
 	return b.String()
