@@ -13,7 +13,7 @@ const (
 	miniWidth  = 240
 	miniHeight = 64
 	miniPlaces = 240
-	lineStyles  = 6 // of lines, as the style sheet has them
+	lineStyles = 6 // of lines, as the style sheet has them
 )
 
 // longPart is what the page shows of long steps: the insert benchmark's tables, and small
