@@ -41,6 +41,9 @@ func TestGoldenBuiltIn(t *testing.T) {
 		"slap-memory.sql": builtIn(t, "slap", nil, memory),
 		"bug68079.sql":    builtIn(t, "bug68079", nil, my97),
 		"sysbench.sql":    builtIn(t, "sysbench", map[string]string{"tables": "2", "rows": "1000"}, my97),
+		"ddl.sql":         builtIn(t, "ddl", nil, my97),
+		"sqlbench.sql":    builtIn(t, "sqlbench", nil, my97),
+		"wisconsin.sql":   builtIn(t, "wisconsin", nil, my97),
 	} {
 		goldenFile(t, file, show(p))
 	}
@@ -59,6 +62,10 @@ func show(p *Program) string {
 			fmt.Fprintf(&b, "\n-- settle: %s\n%s\n%s\n%s", name, strings.Join(st.do, "\n"), st.until, strings.Join(st.undo, "\n"))
 		}
 		fmt.Fprintf(&b, "\n-- %s, %s, read %v, counts %s\n", s.Name, s.Group, s.Read, s.Unit)
+		if n := p.Ops(s.Name); n > 0 {
+			fmt.Fprintf(&b, "-- %d operations\n", n)
+		}
+		around(&b, "before", p.steps[s.Name].before)
 		for _, line := range strings.Split(render(p, s.Name, 1), "\n") {
 			if len(line) > 300 {
 				line = line[:300] + "…"
@@ -67,8 +74,18 @@ func show(p *Program) string {
 				b.WriteString(line + "\n")
 			}
 		}
+		around(&b, "after", p.steps[s.Name].after)
 	}
 	return b.String()
+}
+
+// around shows what the second of two clients sends around a slice.
+func around(b *strings.Builder, when string, statements [][]part) {
+	var f frame
+	f.vars[varClient], f.vars[varClients] = 1, 2
+	for _, parts := range statements {
+		fmt.Fprintf(b, "-- %s: %.200s\n", when, appendParts(nil, parts, &f))
+	}
 }
 
 // TestCatalogue counts the sysbench steps as the scripts that they come from do, and

@@ -133,20 +133,24 @@ func (s *Session) send(ctx context.Context, statements [][]part) error {
 		var f frame
 		f.vars[varClient], f.vars[varClients] = c.n, int64(s.work.Clients)
 		for _, parts := range statements {
-			var sql []byte
-			for _, p := range parts {
-				if p.expr != nil {
-					sql = p.expr.app(&f, sql)
-				} else {
-					sql = append(sql, p.lit...)
-				}
-			}
-			if _, err := exec(ctx, c.conn, string(sql)); err != nil {
+			if _, err := exec(ctx, c.conn, string(appendParts(nil, parts, &f))); err != nil {
 				return fmt.Errorf("client %d: %w", c.n, err)
 			}
 		}
 	}
 	return nil
+}
+
+// appendParts appends a text that binds nothing.
+func appendParts(dst []byte, parts []part, f *frame) []byte {
+	for _, p := range parts {
+		if p.expr != nil {
+			dst = p.expr.app(f, dst)
+		} else {
+			dst = append(dst, p.lit...)
+		}
+	}
+	return dst
 }
 
 // visit runs the current operation over a connection that is opened for it and closed
