@@ -78,7 +78,7 @@ func estimatesPage(w io.Writer, e lab.Estimates, o Options) error {
 	for _, sec := range s.pageView(e, view) {
 		p.Tables = append(p.Tables, pageTable(sec))
 	}
-	t, err := template.New("estimates.html").ParseFS(assets, "html/estimates.html")
+	t, err := template.New("estimates.html").ParseFS(assets, "html/estimates.html", "html/table.html")
 	if err == nil {
 		err = t.Execute(w, p)
 	}

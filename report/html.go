@@ -24,7 +24,7 @@ func HTML(w io.Writer, s lab.Summary, whys ...Why) error {
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
-	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/long.html", "html/diagnosis.html", "html/why.html")
+	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/long.html", "html/table.html", "html/diagnosis.html", "html/why.html")
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
@@ -54,6 +54,7 @@ type page struct {
 	Levels     levelTable
 	Whys       []whyPart
 	Long       longPart
+	Totals     []estimateTable // of fixed work
 	Absolute   absoluteTable
 	Costs      costTable
 	Noise      noiseTable
@@ -100,6 +101,9 @@ func newPage(s lab.Summary, whys []Why) (*page, error) {
 	p.Lamped = v.lamped()
 	p.Whys = whyParts(whys)
 	p.Long = v.longPart()
+	for _, sec := range v.declaredTotals("", &f) {
+		p.Totals = append(p.Totals, pageTable(sec))
+	}
 	p.Absolute = v.absoluteTable()
 	p.Costs = v.costTable()
 	p.Noise = v.noiseTable()

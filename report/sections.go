@@ -24,6 +24,9 @@ func (v *view) sections(show string, words bool) []section {
 	whole := superscript(f.add(v.Footnotes...))
 	out := append([]section{v.opening()}, v.results(show, words, whole, &f)...)
 	full := show == Full
+	if full || show == Brief {
+		out = append(out, v.declaredTotals(whole, &f)...)
+	}
 	if full && v.steps > 0 {
 		out = append(out, v.absolute(), v.costs())
 		if len(v.candidates) > 0 {

@@ -93,37 +93,53 @@ func (w work) ratio(x, base lab.Variant) (float64, bool) {
 func (v *view) totals(whole string, f *footnotes) []section {
 	var out []section
 	for _, n := range v.clients {
-		steps, categories, all := v.works(n)
-		if len(steps) == 0 {
-			continue
+		if steps, _, _ := v.works(n); len(steps) > 0 {
+			out = append(out, v.categoryTotals(n, whole, f), section{title: "by step, " + count(n, "client"), table: v.stepTotals(steps)})
 		}
-		sums := &table{head: []string{"variant"}, fixed: 1}
-		if len(categories) > 1 {
-			categories = append(categories, all)
-		}
-		for i, c := range categories {
-			head := clean(c.category)
-			if i == len(categories)-1 && len(categories) > 1 {
-				head = "total"
-			}
-			sums.head = append(sums.head, head+superscript(f.add(c.notes()...)))
-		}
-		for _, x := range v.variants {
-			cells := plain(v.labelled(x))
-			for _, c := range categories {
-				cells = append(cells, c.cell(x, v.Run.Base))
-			}
-			sums.rows = append(sums.rows, row{cells: cells})
-		}
-		out = append(out, section{
-			title: fmt.Sprintf("seconds for the same work, and their ratio to %s, %s%s", v.name(v.Run.Base), count(n, "client"), whole),
-			table: sums,
-		}, section{title: "by step, " + count(n, "client"), table: v.stepTotals(steps)})
 	}
 	if len(out) == 0 {
 		return []section{{intro: []string{"No step of this run is fixed work, so there are no totals: reads without ops end by time."}}}
 	}
 	return append(out, section{intro: []string{"Above ×1 is slower. Seconds are those of one slice's operations, means over blocks, and ratios are of these means: without a verdict. `--view full` has the verdicts of the steps, which pair the blocks."}})
+}
+
+// declaredTotals returns the seconds of categories of a run that has steps whose work the
+// workload fixes, for reports that are about more than that.
+func (v *view) declaredTotals(whole string, f *footnotes) []section {
+	if !slices.ContainsFunc(v.Run.Levels, func(l lab.LevelPlan) bool { return l.Read && l.Ops > 0 && !l.Warm }) {
+		return nil
+	}
+	var out []section
+	for _, n := range v.clients {
+		if steps, _, _ := v.works(n); len(steps) > 1 {
+			out = append(out, v.categoryTotals(n, whole, f))
+		}
+	}
+	return out
+}
+
+// categoryTotals returns the seconds of categories, a row per variant.
+func (v *view) categoryTotals(clients int, whole string, f *footnotes) section {
+	_, categories, all := v.works(clients)
+	t := &table{head: []string{"variant"}, fixed: 1}
+	if len(categories) > 1 {
+		all.category = "total"
+		categories = append(categories, all)
+	}
+	for _, c := range categories {
+		t.head = append(t.head, clean(c.category)+superscript(f.add(c.notes()...)))
+	}
+	for _, x := range v.variants {
+		cells := plain(v.labelled(x))
+		for _, c := range categories {
+			cells = append(cells, c.cell(x, v.Run.Base))
+		}
+		t.rows = append(t.rows, row{cells: cells})
+	}
+	return section{
+		title: fmt.Sprintf("seconds for the same work, and their ratio to %s, %s%s", v.name(v.Run.Base), count(clients, "client"), whole),
+		table: t,
+	}
 }
 
 func (v *view) stepTotals(steps []work) *table {

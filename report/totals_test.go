@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/csv"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -60,6 +61,28 @@ func TestTotals(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "timed") {
 		t.Error("a step that ends by time has no total")
+	}
+}
+
+// Reports that are about more have the sums of categories, if a workload fixes its work.
+func TestTotalsInFullReports(t *testing.T) {
+	s := totalsRun(false)
+	var text, page strings.Builder
+	if err := errors.Join(Text(&text, s, Options{}), HTML(&page, s)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "b         5.00 ×1.67  2.00 ×0.50  7.00 ×1.00\n"; !strings.Contains(text.String(), want) || strings.Contains(text.String(), "by step, 1 client") {
+		t.Errorf("want %q, and no steps, in\n%s", want, text.String())
+	}
+	if want := `<td class="num">5.00 ×1.67</td>`; !strings.Contains(page.String(), want) {
+		t.Errorf("the page has no %s", want)
+	}
+	for i := range s.Run.Levels {
+		s.Run.Levels[i].Read = s.Run.Levels[i].Ops == 0 // writes that calibration fixed
+	}
+	text.Reset()
+	if err := Text(&text, s, Options{}); err != nil || strings.Contains(text.String(), "seconds for the same work") {
+		t.Errorf("totals of writes whose number was chosen on this host: %v\n%s", err, text.String())
 	}
 }
 
