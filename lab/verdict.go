@@ -107,4 +107,13 @@ type CellMean struct {
 	P95    float64            `json:"p95"`
 	P99    float64            `json:"p99"`
 	Max    float64            `json:"max"`
+
+	Rates   []float64    `json:"rates,omitempty"`   // op/sec of single slices: least, lower quarter, median, upper quarter, most
+	Latency []LatencyBin `json:"latency,omitempty"` // of all slices merged, without gaps; none where unknown
+}
+
+// LatencyBin is how many latencies lay between the bin before and its end.
+type LatencyBin struct {
+	To    float64 `json:"to"` // seconds
+	Count int64   `json:"n"`
 }

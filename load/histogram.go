@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"backslide/lab"
 )
 
 // Buckets of a histogram are log-linear: 64 to an octave, so a bucket is at most 1/64 of
@@ -104,6 +106,34 @@ func (h *Histogram) Within(d time.Duration) float64 {
 	}
 	low, width := h.bounds(at)
 	return n + float64(h.counts[at])*float64(int64(d)-low)/float64(width)
+}
+
+// Bins returns the counts in four bins to an octave, from the first that has any to the
+// last; nil for an empty histogram.
+func (h *Histogram) Bins() []lab.LatencyBin {
+	const width = subs / 4 // buckets of a bin; nanoseconds below 2*subs
+	var out []lab.LatencyBin
+	waiting := 0
+	for from := 0; from < buckets; from += width {
+		var n int64
+		for _, c := range h.counts[from : from+width] {
+			n += c
+		}
+		low, w := h.bounds(from + width - 1)
+		out = append(out, lab.LatencyBin{To: time.Duration(low + w).Seconds(), Count: n})
+		switch {
+		case n > 0:
+			waiting = 0
+		case len(out) == 1: // nothing yet
+			out = out[:0]
+		default:
+			waiting++
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out[:len(out)-waiting]
 }
 
 // Merge adds the latencies of o to h.

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"backslide/lab"
 )
 
 func TestHistogram(t *testing.T) {
@@ -87,5 +90,21 @@ func BenchmarkHistogram(b *testing.B) {
 	for range b.N {
 		v = mix(v)
 		h.add(int64(v >> 40))
+	}
+}
+
+func TestBins(t *testing.T) {
+	var h Histogram
+	if got := h.Bins(); got != nil {
+		t.Errorf("bins of nothing: %v", got)
+	}
+	// 16 ns to a bin below 256 ns, then four to an octave: 1000 ns lies in 896 to 1024, and
+	// 1100 in 1024 to 1280.
+	for _, v := range []int64{1000, 1000, 1100, 2000} {
+		h.add(v)
+	}
+	want := []lab.LatencyBin{{To: 1024e-9, Count: 2}, {To: 1280e-9, Count: 1}, {To: 1536e-9}, {To: 1792e-9}, {To: 2048e-9, Count: 1}}
+	if d := cmp.Diff(want, h.Bins(), cmpopts.EquateApprox(1e-9, 0)); d != "" {
+		t.Errorf("bins (-want +got):\n%s", d)
 	}
 }

@@ -186,10 +186,15 @@ func TestBrowser(t *testing.T) {
 	chromium := browser(t)
 	for name, test := range map[string]func(*testing.T, context.Context){
 		"Page": testPage, "NoNetwork": testNoNetwork, "Sort": testSort, "Filter": testFilter,
-		"Keyboard": testKeyboard, "Figures": testFigures, "Hostile": testHostile, "Why": testWhy,
+		"Keyboard": testKeyboard, "Figures": testFigures, "Hostile": testHostile, "Why": testWhy, "Curves": testCurves, "Imported": testImported,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, chromium) })
 	}
+}
+
+// openDetails opens everything that is folded away.
+func openDetails() chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('details').forEach(d => { d.open = true; })")
 }
 
 func testPage(t *testing.T, browser context.Context) {

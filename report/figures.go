@@ -39,9 +39,9 @@ func details() []detail {
 	qps := func(m lab.Metric) bool { return m == lab.QPS }
 	return []detail{
 		{"", all, all},
-		{"blocks of other metrics than QPS are left out", all, qps},
-		{"other metrics than QPS are left out", qps, qps},
-		{"other metrics than QPS and single blocks are left out", qps, func(lab.Metric) bool { return false }},
+		{"blocks of other metrics than QPS, spreads of slices and latency histograms are left out", all, qps},
+		{"other metrics than QPS, spreads of slices and latency histograms are left out", qps, qps},
+		{"other metrics than QPS, single blocks, spreads of slices and latency histograms are left out", qps, func(lab.Metric) bool { return false }},
 	}
 }
 
@@ -103,6 +103,21 @@ func (l detail) of(s lab.Summary) lab.Summary {
 		g := &out.Groups[i]
 		roundAll(&g.Min, &g.Max, &g.Average, &g.Median)
 		g.Test = l.comparison(g.Test)
+	}
+	if !l.blocks(lab.ServerCPU) {
+		out.Cells = slices.Clone(s.Cells)
+		for i := range out.Cells { // as bulky as blocks, and quantiles remain
+			c := &out.Cells[i]
+			c.Rates, c.Latency = nil, nil
+			values := map[lab.Metric]float64{}
+			for m, x := range c.Values {
+				if l.comparisons(m) {
+					values[m] = round(x)
+				}
+			}
+			c.Values = values
+			roundAll(&c.P50, &c.P95, &c.P99, &c.Max)
+		}
 	}
 	out.Noise.Pairs = slices.Clone(s.Noise.Pairs)
 	for i := range out.Noise.Pairs {

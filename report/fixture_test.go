@@ -108,6 +108,11 @@ func inventCell(v lab.Variant, l lab.LevelPlan, blocks int, qps, cpu float64) la
 	c.Values[lab.ServerCPU] *= math.Exp(cpu)
 	mean := float64(l.Level.Clients) / c.Values[lab.QPS]
 	c.P50, c.P95, c.P99, c.Max = 0.93*mean, 1.4*mean, 2.2*mean, 60*mean
+	q := c.Values[lab.QPS]
+	c.Rates = []float64{0.94 * q, 0.985 * q, q, 1.01 * q, 1.03 * q}
+	for i, n := range []int64{2, 80, 900, 3000, 4200, 2300, 700, 250, 90, 30, 12, 5, 2, 1} {
+		c.Latency = append(c.Latency, lab.LatencyBin{To: mean * math.Exp2(float64(i-4)/4), Count: n})
+	}
 	return c
 }
 

@@ -24,7 +24,7 @@ func HTML(w io.Writer, s lab.Summary, whys ...Why) error {
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
-	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/long.html", "html/table.html", "html/diagnosis.html", "html/why.html")
+	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/long.html", "html/table.html", "html/diagnosis.html", "html/why.html", "html/curves.html")
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
@@ -55,6 +55,8 @@ type page struct {
 	Whys       []whyPart
 	Long       longPart
 	Totals     []estimateTable // of fixed work
+	Curves     []curvePart
+	Spreads    spreadPart
 	Absolute   absoluteTable
 	Costs      costTable
 	Noise      noiseTable
@@ -104,6 +106,12 @@ func newPage(s lab.Summary, whys []Why) (*page, error) {
 	for _, sec := range v.declaredTotals("", &f) {
 		p.Totals = append(p.Totals, pageTable(sec))
 	}
+	for _, c := range []curvePart{v.clientCurves(), v.releaseCurves()} {
+		if len(c.Pictures) > 0 {
+			p.Curves = append(p.Curves, c)
+		}
+	}
+	p.Spreads = v.spreads()
 	p.Absolute = v.absoluteTable()
 	p.Costs = v.costTable()
 	p.Noise = v.noiseTable()

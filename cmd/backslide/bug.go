@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,13 +28,17 @@ type bugOptions struct {
 // recipeBytes bounds the statements of clients in a bug report, so that it can be pasted.
 const recipeBytes = 24 << 10
 
-// writeBug writes a bug report on a step of a run.
-func writeBug(w io.Writer, s lab.Summary, step string, o bugOptions) error {
+// writeBug writes a bug report on a step of a run, with where the time went if that has
+// been watched.
+func (e *env) writeBug(ctx context.Context, w io.Writer, s lab.Summary, step string, o bugOptions) error {
 	c, err := bugComparison(s, step, o)
 	if err != nil {
 		return err
 	}
 	b := report.Bug{Candidate: c.Candidate, Level: c.Level, Private: o.private}
+	if b.Explanation, err = e.storedExplanation(ctx, s.Run, c); err != nil {
+		return err
+	}
 	recipe, err := recipeOf(s.Run, c)
 	if err != nil {
 		b.NoRecipe = fmt.Sprintf("How to repeat it without backslide is not known: %v.", err)
@@ -41,6 +46,22 @@ func writeBug(w io.Writer, s lab.Summary, step string, o bugOptions) error {
 		b.Recipe = &recipe
 	}
 	return report.WriteBug(w, s, b)
+}
+
+// storedExplanation explains a comparison from what a run has stored; nil: nothing has
+// been watched.
+func (e *env) storedExplanation(ctx context.Context, r lab.Run, c lab.Comparison) (*lab.Explanation, error) {
+	st, err := e.existingLab()
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	seen, err := observations(ctx, st, r.ID)
+	if err != nil || !hasBoth(seen, c) {
+		return nil, err
+	}
+	x, err := explanation(ctx, st, r, c, seen)
+	return &x, err
 }
 
 // bugComparison finds what a bug report is about: of a step's comparisons that match the

@@ -248,7 +248,7 @@ func newReport(e *env) *cobra.Command {
 			case est != nil:
 				write = func(w io.Writer) error { return report.Estimates(w, format, *est, o) }
 			case step != "":
-				write = func(w io.Writer) error { return writeBug(w, s, step, bug) }
+				write = func(w io.Writer) error { return e.writeBug(cmd.Context(), w, s, step, bug) }
 			}
 			if out == "" || out == "-" {
 				return write(e.stdout)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"backslide/compare"
 	"backslide/lab"
@@ -10,20 +11,24 @@ import (
 	"backslide/store"
 )
 
-// latencies fills in the latency quantiles of a summary's cells, from the histograms of
-// the slices that count.
+// latencies fills in the latencies of a summary's cells, from the histograms of the slices
+// that count, and how their rates spread.
 func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) error {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		level := c.Cell.Level()
-		slices, err := st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &c.Cell.Variant, Level: &level, Hist: true})
+		found, err := st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &c.Cell.Variant, Level: &level, Hist: true})
 		if err != nil {
 			return err
 		}
 		var all load.Histogram
-		for _, sl := range slices {
+		var rates []float64
+		for _, sl := range found {
 			if !compare.Counts(sl) {
 				continue
+			}
+			if rate, ok := sl.Value(lab.QPS); ok {
+				rates = append(rates, rate)
 			}
 			h, err := load.DecodeHistogram(sl.Hist)
 			if err != nil {
@@ -31,11 +36,32 @@ func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) 
 			}
 			all.Merge(h)
 		}
+		c.Rates = fiveNumbers(rates)
 		if all.N() == 0 {
 			continue
 		}
+		c.Latency = all.Bins()
 		c.P50, c.P95, c.P99 = all.Quantile(0.5).Seconds(), all.Quantile(0.95).Seconds(), all.Quantile(0.99).Seconds()
 		c.Max = all.Max().Seconds()
 	}
 	return nil
+}
+
+// fiveNumbers returns the least, the quarters and the most of some numbers, between
+// neighbours where a quarter falls there; nil for none.
+func fiveNumbers(xs []float64) []float64 {
+	if len(xs) == 0 {
+		return nil
+	}
+	slices.Sort(xs)
+	out := make([]float64, 5)
+	for i := range out {
+		at := float64(i) / 4 * float64(len(xs)-1)
+		low := int(at)
+		out[i] = xs[low]
+		if low+1 < len(xs) {
+			out[i] += (at - float64(low)) * (xs[low+1] - xs[low])
+		}
+	}
+	return out
 }
