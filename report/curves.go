@@ -122,7 +122,7 @@ func (v *view) clientCurve(s lab.Step, p plane, class map[lab.Variant]string) (c
 		c.Ticks = append(c.Ticks, p.xTick(math.Log2(float64(n)), fmt.Sprint(n)))
 	}
 	for _, q := range niceSteps(most) {
-		c.Ticks = append(c.Ticks, p.yTick(q, thousands(q)))
+		c.Ticks = append(c.Ticks, p.yTick(q, inLittle(q)))
 	}
 	for i := len(v.variants) - 1; i >= 0; i-- { // the base lies on top
 		x := v.variants[i]
@@ -297,8 +297,8 @@ func niceSteps(most float64) []float64 {
 	return out
 }
 
-// thousands writes a rate in little room: 25k, 1.5M.
-func thousands(x float64) string {
+// inLittle writes a rate in little room: 25k, 1.5M.
+func inLittle(x float64) string {
 	for _, u := range []struct {
 		from float64
 		unit string
