@@ -24,14 +24,14 @@ type curvePart struct {
 	ID, Title, About string
 	Closed           bool
 	Legend           []curveKey
-	Pictures         []curve
+	Pictures         []picture
 }
 
 // curveKey is a line of the legend; Class also gives the dashes.
 type curveKey struct{ Class, Name string }
 
-// curve is one picture.
-type curve struct {
+// picture is one picture.
+type picture struct {
 	Step   string
 	Label  string // what a screen reader says
 	Width  int
@@ -92,7 +92,7 @@ func (v *view) clientCurves() curvePart {
 	return part
 }
 
-func (v *view) clientCurve(s lab.Step, p plane, class map[lab.Variant]string) (curve, bool) {
+func (v *view) clientCurve(s lab.Step, p plane, class map[lab.Variant]string) (picture, bool) {
 	most, points := 0.0, 0
 	at := func(x lab.Variant, n int) (float64, bool) {
 		m := v.means[lab.Cell{Variant: x, Step: s, Clients: n}]
@@ -112,7 +112,7 @@ func (v *view) clientCurve(s lab.Step, p plane, class map[lab.Variant]string) (c
 			points++
 		}
 	}
-	c := curve{Step: v.step(s), Width: curveWidth, Height: curveHeight}
+	c := picture{Step: v.step(s), Width: curveWidth, Height: curveHeight}
 	if points < 2 {
 		return c, false
 	}
@@ -170,8 +170,8 @@ func (v *view) releaseCurves() curvePart {
 	return part
 }
 
-func (v *view) releaseCurve(s lab.Step, order []lab.Variant) (curve, bool) {
-	c := curve{Step: v.step(s), Width: curveWidth, Height: curveHeight, Label: fmt.Sprintf("Relative QPS of %s by variant", v.step(s))}
+func (v *view) releaseCurve(s lab.Step, order []lab.Variant) (picture, bool) {
+	c := picture{Step: v.step(s), Width: curveWidth, Height: curveHeight, Label: fmt.Sprintf("Relative QPS of %s by variant", v.step(s))}
 	low, high, any := -0.05, 0.05, false
 	each := func(do func(i, clients int, comp *lab.Comparison)) {
 		for j, n := range v.clients {
