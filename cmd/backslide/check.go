@@ -140,6 +140,9 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 		fmt.Fprintf(t, "  %s\t%s %s\t%s\n", v, b.Family, b.Version, role)
 	}
 	fmt.Fprintf(t, "blocks\tat most %d, about %s each\n", s.Plan.BlocksMax, f.block.Round(time.Second))
+	if s.Plan.FitSlices {
+		fmt.Fprintf(t, "slices\tabout %d per variant, level and block; a pilot of the noise decides, which may make blocks longer\n", s.Plan.Slices)
+	}
 	total := f.block * time.Duration(s.Plan.BlocksMax)
 	if s.Plan.Budget > 0 && s.Plan.Budget < total {
 		fmt.Fprintf(t, "time\tat most %s (the budget), and loading\n", s.Plan.Budget)
