@@ -125,13 +125,14 @@ func (x *evidence) rounds(i lab.Instrument, unit string, get func(lab.Observatio
 	if len(vars) >= enough {
 		prior = stat.FitPrior(vars, n-1)
 	}
+	sample := x.sample(i)
 	var out []lab.Component
 	for _, name := range names {
 		s := table[name]
 		if level(s) <= smallest*top && unit == "sec/op" {
 			continue
 		}
-		c := component(name, unit, s, stat.Prior{DF: prior.DF, Var: prior.Var * noise(level(s))})
+		c := atLeast(component(name, unit, s, stat.Prior{DF: prior.DF, Var: prior.Var * noise(level(s))}), sample)
 		if unit == "sec/op" {
 			c = x.shared(c)
 		}
@@ -141,6 +142,48 @@ func (x *evidence) rounds(i lab.Instrument, unit string, get func(lab.Observatio
 	slices.SortStableFunc(out, func(a, b lab.Component) int { return cmp.Compare(held(b), held(a)) })
 	return out[:min(len(out), most)]
 }
+
+// varied is how many functions a profile needs for the least of them to be one sample's.
+const varied = 50
+
+// sample returns the CPU time per operation that one sample of each side stands for: the
+// least that a function has in a profile of many. 0, 0 where there are no samples, or too
+// few functions to tell.
+func (x *evidence) sample(i lab.Instrument) [2]float64 {
+	if i != lab.Stacks {
+		return [2]float64{}
+	}
+	table := x.table(i, func(o lab.Observation) []lab.Amount { return o.Functions })
+	if len(table) < varied {
+		return [2]float64{}
+	}
+	n := len(x.common(i))
+	sides := [2][]float64{make([]float64, n), make([]float64, n)}
+	for _, s := range table {
+		for side, values := range [2][]float64{s.base, s.cand} {
+			for k, v := range values {
+				if least := sides[side][k]; v > 0 && (least == 0 || v < least) {
+					sides[side][k] = v
+				}
+			}
+		}
+	}
+	return [2]float64{mean(sides[0]), mean(sides[1])}
+}
+
+// atLeast widens an interval to what counting samples leaves unknown: a sum of n samples
+// has a variance of n (Poisson), however alike a few rounds happened to be.
+func atLeast(c lab.Component, sample [2]float64) lab.Component {
+	if c.N == 0 {
+		return c
+	}
+	half := z * math.Sqrt((c.Base*sample[0]+c.Candidate*sample[1])/float64(c.N))
+	c.Lo, c.Hi = min(c.Lo, c.Diff-half), max(c.Hi, c.Diff+half)
+	return c
+}
+
+// z is the normal quantile of intervals: P(|N(0, 1)| > z) = alpha.
+const z = 2.5758293035489
 
 // weight is what names are sorted by: the difference of one that has one, else how large it is.
 func weight(c lab.Component) float64 {
