@@ -75,7 +75,7 @@ group = "point"
 sql = "SELECT b FROM t WHERE a = :a"
 args.a = "uniform(1, 3000)"
 `},
-			step: "by-a", first: []lab.CauseKind{lab.PlanCause}, names: []string{"another plan: t: ref a -> ALL"},
+			step: "by-a", first: []lab.CauseKind{lab.PlanCause}, names: []string{"ref a(1) -> ALL"},
 		},
 		// Each write throws out all results of the table, under the one mutex of the query cache.
 		"one mutex for all": {
