@@ -45,10 +45,11 @@ type both struct{ base, cand block }
 type place struct{ block, set, seq int }
 
 // pairBlocks returns the blocks that both cells have, in order. As in the comparison, a
-// mirrored group of slices counts whole or not at all, so that drift cancels; and only
-// slices of the two cells that gave a result.
+// mirrored group of slices counts whole or not at all, so that drift cancels, but for
+// levels that are one long slice; and only slices of the two cells that gave a result.
 func pairBlocks(in Input) []both {
 	level := in.Comparison.Level
+	whole := slices.ContainsFunc(in.Run.Levels, func(l lab.LevelPlan) bool { return l.Level == level && l.Whole() })
 	base := good(in.Base, lab.Cell{Variant: in.Comparison.Base, Step: level.Step, Clients: level.Clients})
 	cand := good(in.Candidate, lab.Cell{Variant: in.Comparison.Candidate, Step: level.Step, Clients: level.Clients})
 	type pair struct{ base, cand []lab.Slice }
@@ -56,7 +57,8 @@ func pairBlocks(in Input) []both {
 	for at, b := range base {
 		c, mirror := cand[at], place{at.block, at.set, at.seq ^ 1}
 		_, mirrored := base[mirror]
-		if _, also := cand[mirror]; c.Ops == 0 || !mirrored || !also {
+		_, also := cand[mirror]
+		if c.Ops == 0 || !(mirrored && also || whole) {
 			continue
 		}
 		p := byBlock[at.block]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -350,5 +351,22 @@ func TestCouldNotLook(t *testing.T) {
 	}
 	if len(e.Causes) != 1 || e.Causes[0].Kind != lab.CPUCause || strings.Contains(e.Causes[0].What, "page_cur") {
 		t.Errorf("causes %+v", e.Causes)
+	}
+}
+
+// TestWhole: a level that is one long slice in a block has no mirrored groups, and a
+// budget all the same.
+func TestWhole(t *testing.T) {
+	in := sim{base: plain(), cand: plain(), blocks: 5, rounds: 2, noise: 0.01}.input(lab.Equivalent)
+	one := func(all []lab.Slice) []lab.Slice {
+		return slices.DeleteFunc(all, func(s lab.Slice) bool { return s.Seq > 0 })
+	}
+	in.Base, in.Candidate = one(in.Base), one(in.Candidate)
+	if e := Explain(in); e.Budget[0].N != 0 {
+		t.Errorf("halves of mirrored groups: a budget of %d blocks, want none", e.Budget[0].N)
+	}
+	in.Run.Levels = []lab.LevelPlan{{Level: in.Comparison.Level, Limit: time.Hour}}
+	if e := Explain(in); e.Budget[0].N != 5 {
+		t.Errorf("one long slice in each block: a budget of %d blocks, want 5", e.Budget[0].N)
 	}
 }

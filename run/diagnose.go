@@ -48,7 +48,7 @@ type Watcher interface {
 func (c *Conductor) Diagnose(ctx context.Context, r lab.Run, d Diagnosis, w Watcher) error {
 	for i := range d.Rounds {
 		round := d.First + i
-		for _, fleet := range fleets(d.Instruments, w) {
+		for _, fleet := range fleets(d.Instruments, func(i lab.Instrument) bool { return w.Apart(i) || once(r, d) }) {
 			c.phase("look into it, round %d of %d: %v", i+1, d.Rounds, fleet)
 			if err := c.lookInto(ctx, r, d, w, round, fleet); err != nil {
 				return fmt.Errorf("diagnose, round %d: %w", i+1, err)
@@ -59,11 +59,11 @@ func (c *Conductor) Diagnose(ctx context.Context, r lab.Run, d Diagnosis, w Watc
 }
 
 // fleets parts instruments into those that can share a server, and those that cannot.
-func fleets(all []lab.Instrument, w Watcher) [][]lab.Instrument {
+func fleets(all []lab.Instrument, apart func(lab.Instrument) bool) [][]lab.Instrument {
 	var out [][]lab.Instrument
 	var together []lab.Instrument
 	for _, i := range all {
-		if w.Apart(i) {
+		if apart(i) {
 			out = append(out, []lab.Instrument{i})
 		} else {
 			together = append(together, i)
@@ -73,6 +73,13 @@ func fleets(all []lab.Instrument, w Watcher) [][]lab.Instrument {
 		out = append([][]lab.Instrument{together}, out...)
 	}
 	return out
+}
+
+// once reports whether something is to be watched that a server can do only once.
+func once(r lab.Run, d Diagnosis) bool {
+	return slices.ContainsFunc(r.Levels, func(l lab.LevelPlan) bool {
+		return l.Whole() && slices.ContainsFunc(r.Variants, func(v lab.Variant) bool { return d.Open(l.Level, v) })
+	})
 }
 
 // lookInto runs one round on servers that serve the given instruments.
@@ -196,7 +203,7 @@ func (b *blockRun) watch(ctx context.Context, d Diagnosis, w Watcher, lp lab.Lev
 
 // stretched returns lp with slices of length d at least.
 func stretched(lp lab.LevelPlan, d time.Duration) lab.LevelPlan {
-	if lp.Slice <= 0 || lp.Slice >= d {
+	if lp.Slice <= 0 || lp.Slice >= d || lp.Whole() {
 		return lp
 	}
 	if !lp.Timed() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,5 +141,32 @@ func TestStretched(t *testing.T) {
 	}
 	if got := stretched(writes, 100*time.Millisecond); got != writes {
 		t.Errorf("long enough: %+v, want no change", got)
+	}
+}
+
+// TestDiagnoseWhole: what a server can do only once is done by one server for each
+// instrument, after all that comes before it.
+func TestDiagnoseWhole(t *testing.T) {
+	l := newLot(t)
+	r := chain("a", "b")
+	con := l.conductor(t.TempDir(), func(string) int { return 1 })
+	if err := con.Prepare(t.Context(), r.Variants); err != nil {
+		t.Fatal(err)
+	}
+	w := &simWatcher{l: l}
+	d := Diagnosis{
+		Open:        func(lv lab.Level, _ lab.Variant) bool { return lv.Step.Name == "x" },
+		Instruments: []lab.Instrument{lab.Plain, lab.Stacks, lab.Plans, lab.Waits}, Rounds: 1, Slice: time.Hour,
+	}
+	if err := con.Diagnose(t.Context(), r, d, w); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.slices) != 6 || len(w.kept) != 8 { // three instruments have slices, on two sides
+		t.Errorf("%d slices and %d observations, want 6 and 8", len(l.slices), len(w.kept))
+	}
+	for k, data := range l.observed {
+		if want := strings.Repeat("i", 10) + strings.Repeat("x", 10); data != want {
+			t.Errorf("%+v finds %s, want %s", k, data, want)
+		}
 	}
 }
