@@ -206,9 +206,15 @@ func (t *table) indexes() int {
 	return max(n, 0)
 }
 
-// Estimate returns how many rows Load will insert, and about how many bytes they and
+// Estimate returns how many rows Load and the steps of a chain will insert, and about how many bytes they and
 // their indexes will take on disk.
-func (p *Program) Estimate() (rows, bytes int64) { return p.rows() }
+func (p *Program) Estimate() (rows, bytes int64) {
+	rows, bytes = p.rows()
+	more, text := p.grown()
+	clients := int64(max(1, p.Target.Clients))
+	// What steps index is not known from here; three indexes are taken.
+	return rows + more*clients, bytes + clients*(text+(20+3*24)*more)*3/2
+}
 
 // DataID names the data that Load makes: equal IDs, equal rows in equal tables.
 func (p *Program) DataID(seed uint64) string {

@@ -32,7 +32,7 @@ func TestInsertBenchmark(t *testing.T) {
 		{"mysql@9.7", "", []string{"InnoDB"}},
 	}
 	if os.Getenv(fullEnv) != "" {
-		size = insertSize{200000, 80000, 10}
+		size = insertSize{200000, 80000, 5}
 		builds = builds[:0]
 		for _, b := range []string{"mariadb@10.5", "mariadb@10.11", "mariadb@11.8", "mysql@9.7"} {
 			builds = append(builds, struct {
@@ -54,7 +54,7 @@ func TestInsertBenchmark(t *testing.T) {
 			if os.Getenv(fullEnv) == "" {
 				t.Parallel() // times are nothing to go by, contents are
 			}
-			l := startServer(t, c.build, c.plugin, lab.Option{Name: "max_heap_table_size", Value: "128M"}, lab.Option{Name: "sync_binlog", Value: "0"})
+			l := startServer(t, c.build, c.plugin, lab.Option{Name: "max_heap_table_size", Value: "128M"}, lab.Option{Name: "innodb_buffer_pool_size", Value: "256M"}, lab.Option{Name: "sync_binlog", Value: "0"})
 			for _, engine := range c.engines {
 				t.Run(engine, func(t *testing.T) {
 					contents := insertSteps(t, l, engine, size)

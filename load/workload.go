@@ -212,8 +212,8 @@ func (w *Workload) info(i int) (StepInfo, error) {
 	finite := s.Ops.set
 	for i, r := range s.Role {
 		finite = finite || r.Ops.set
-		info.Rate = info.Rate || r.Rate.set
 		if i == 0 {
+			info.Rate = r.Rate.set
 			counts = r.Counts.or(counts)
 		}
 	}

@@ -72,7 +72,7 @@ func into(lp lab.LevelPlan, began time.Time, err error) error {
 	if !lp.Whole() {
 		return err
 	}
-	return fmt.Errorf("%s into the step, at %s: %w", time.Since(began).Round(100*time.Millisecond), time.Now().Format(time.TimeOnly), err)
+	return fmt.Errorf("%.1f s into the step, at %s: %w", time.Since(began).Seconds(), time.Now().Format(time.TimeOnly), err)
 }
 
 // learn gives whole levels, whose length nobody knows beforehand, the mean length of the

@@ -43,6 +43,7 @@ func newCheck(e *env) *cobra.Command {
 type forecast struct {
 	cells    int
 	block    time.Duration // one block, about
+	unknown  int           // long steps of which nobody knows how long they take
 	rows     int64         // in the data set of one variant
 	bytes    int64         // of one variant's data set, about
 	disk     int64         // all data sets and one block's clones
@@ -89,6 +90,13 @@ func (s *setup) forecast() forecast {
 	f.block = n * startTime
 	whole := time.Duration(s.Plan.Slices) * s.Plan.Slice
 	for _, l := range s.levels {
+		if l.Whole() {
+			f.block += n * l.Slice
+			if l.Slice == 0 {
+				f.unknown++
+			}
+			continue
+		}
 		slice := max(s.Plan.Slice, l.Grain)
 		slices := max(2, whole/slice)
 		f.block += n * (slices*(slice+s.Plan.Discard) + max(s.Plan.Warm, l.Grain))
@@ -143,6 +151,9 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 	if s.Plan.FitSlices {
 		fmt.Fprintf(t, "slices\tabout %d per variant, level and block; a pilot of the noise decides, which may make blocks longer\n", s.Plan.Slices)
 	}
+	if f.unknown > 0 {
+		fmt.Fprintf(t, "long steps\t%s of each variant and block take as long as they take, on top of that\n", plural(f.unknown, "step"))
+	}
 	total := f.block * time.Duration(s.Plan.BlocksMax)
 	if s.Plan.Budget > 0 && s.Plan.Budget < total {
 		fmt.Fprintf(t, "time\tat most %s (the budget), and loading\n", s.Plan.Budget)
@@ -159,6 +170,9 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 	fmt.Fprintf(t, "rules\tfalse alarm %g%% per test, margin %g%%, seed %d\n", 100*s.Plan.Alpha, 100*s.Plan.Margin, s.Plan.Seed)
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	for _, note := range s.notes {
+		fmt.Fprintf(w, "note: %s\n", note)
 	}
 	if limit := memoryLimit(s.Plan, free); f.together(limit) > 0 {
 		fmt.Fprintf(w, "warning: the servers need about %s together, and should use at most %s, or paging would be measured: %s; make caches smaller or compare fewer variants\n",

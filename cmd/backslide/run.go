@@ -276,6 +276,9 @@ func (w *wiring) begin(ctx context.Context, s *setup, p *progress) (lab.Run, err
 	if r.Plan.Together = f.together(limit); r.Plan.Together > 0 {
 		p.line("note: the servers need about %s, and may use %s: %s", size(f.memory), size(limit), atOnce(r.Plan.Together))
 	}
+	for _, note := range s.notes {
+		p.line("note: %s", note)
+	}
 	for _, warning := range r.Host.Warnings {
 		p.line("host: %s", warning)
 	}

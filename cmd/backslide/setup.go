@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"backslide/extern"
@@ -22,6 +23,7 @@ type setup struct {
 	builds    map[string]lab.Build
 	workloads []workload
 	levels    []lab.LevelPlan
+	notes     []string                        // what is not as a reader would expect on some engine
 	programs  map[lab.Variant][]*load.Program // one for each workload
 	tools     map[string]extern.Version       // programs that drive steps in place of our client
 }
@@ -70,6 +72,15 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 					return nil, fmt.Errorf("workload %s for %s: step %s: %w", w.use.Name, v, step.Name, err)
 				}
 			}
+			notes, err := s.fits(v, p)
+			if err != nil {
+				return nil, fmt.Errorf("engines: %s: %w", v, err)
+			}
+			for _, n := range notes {
+				if !slices.Contains(s.notes, n) {
+					s.notes = append(s.notes, n)
+				}
+			}
 			s.programs[v] = append(s.programs[v], p)
 		}
 	}
@@ -86,7 +97,7 @@ func (s *setup) plan() []lab.LevelPlan {
 			for _, n := range s.Clients {
 				lp := lab.LevelPlan{
 					Level: lab.Level{Step: lab.Step{Workload: w.use.Name, Name: step.Name}, Clients: n},
-					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Open: step.Rate, Grain: grain(step),
+					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Slice: base[i].Paced(step.Name), Open: step.Rate, Grain: grain(step),
 				}
 				out = append(out, lp)
 				if s.Plan.Latency > 0 && lp.Timed() && !lp.Warm && !lp.Open && step.Tool == "" {
