@@ -40,31 +40,28 @@ func (x *evidence) causes() []lab.Cause {
 // clients keep all CPUs busy, each waits while the others compute: an operation that
 // needs twice the CPU time also waits twice as long for it, and what changed is the CPU
 // time. So of the difference in waiting, that much is the CPU's as the base waits for each
-// second of it; what is beyond that stays with the run queue.
+// second of it on average; what is beyond that stays with the run queue.
 func (x *evidence) fold() {
 	x.cpuPart, x.runqPart = x.cpu(), x.runq
 	if x.cpuPart == nil || x.runq == nil || !x.component("", *x.cpuPart).Holds() {
 		return
 	}
 	cpu, queue := *x.cpuPart, *x.runq
-	with, beyond := cpu.plus(queue), queue.plus(series{make([]float64, len(cpu.base)), make([]float64, len(cpu.base))})
-	for i := range cpu.base {
-		if !(cpu.base[i] > 0) {
-			return
-		}
-		goes := queue.base[i] * (cpu.cand[i]/cpu.base[i] - 1)
-		with.cand[i] = cpu.cand[i] + queue.base[i] + goes
-		beyond.cand[i] = queue.cand[i] - goes
-	}
-	diff, all := x.component("", cpu).Diff, x.component("", with)
-	if x.factor = all.Diff / diff; x.factor < 1+worthFolding || !all.Holds() {
-		x.factor = 1
+	waits := mean(queue.base) / mean(cpu.base) // seconds for each second of CPU
+	if !(waits >= worthFolding) || math.IsInf(waits, 0) {
 		return
 	}
-	x.cpuPart, x.runqPart = &with, &beyond
+	zero := make([]float64, len(cpu.base))
+	with, beyond := cpu.plus(series{zero, zero}), queue.plus(series{zero, zero})
+	for i := range cpu.base {
+		goes := waits * (cpu.cand[i] - cpu.base[i])
+		with.cand[i] += goes
+		beyond.cand[i] -= goes
+	}
+	x.factor, x.cpuPart, x.runqPart = 1+waits, &with, &beyond
 }
 
-const worthFolding = 0.1 // of the difference of CPU time, under which waiting for it is not counted with it
+const worthFolding = 0.1 // seconds of waiting for each second of CPU, under which it is not counted with it
 
 // cpuCauses splits the CPU time into computing and into waiting that burns CPU.
 func (x *evidence) cpuCauses() []lab.Cause {
