@@ -340,7 +340,7 @@ func (b *binder) settle(i int) error {
 	f, at, sc := b.w.f.Settle[i], path{nth("settle", i)}, b.scope(b.p.params)
 	s := settle{name: f.Name, every: 200 * time.Millisecond, limit: time.Minute}
 	var err error
-	if s.do, err = b.all(sc, f.Do, nil, at.add("do")); err != nil {
+	if s.do, err = b.each(sc, f.Count, f.Do, at); err != nil {
 		return err
 	}
 	if s.undo, err = b.all(sc, f.Undo, nil, at.add("undo")); err != nil {
@@ -361,6 +361,26 @@ func (b *binder) settle(i int) error {
 	}
 	b.p.settles[s.name] = s
 	return nil
+}
+
+// each expands what a settle action does, as often as it is to be done, t being 1 to count.
+func (b *binder) each(sc *scope, count value, do sqlList, at path) (out []string, err error) {
+	if !count.set {
+		return b.all(sc, do, nil, at.add("do"))
+	}
+	n, err := b.constant(sc, count, 1, at.add("count"))
+	if err == nil && (n < 0 || n > maxTables) {
+		err = bad(at.add("count"), "count = %d is outside 0 to %d", n, maxTables)
+	}
+	own := *sc
+	own.vars = tableVars()
+	var f frame
+	for f.vars[varT] = 1; err == nil && f.vars[varT] <= n; f.vars[varT]++ {
+		var list []string
+		list, err = b.all(&own, do, &f, at.add("do"))
+		out = append(out, list...)
+	}
+	return out, err
 }
 
 // Check returns why a step cannot be run on this kind of server, or nil.

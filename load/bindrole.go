@@ -165,6 +165,9 @@ func (s *step) each(role int, n int64) int64 {
 
 // works returns what makes the step's operations: itself, or its roles.
 func (s *step) works() []*step {
+	if len(s.roles) == 0 && len(s.txs) == 0 {
+		return nil // another tool has a script of its own
+	}
 	if len(s.roles) == 0 {
 		return []*step{s}
 	}

@@ -268,7 +268,8 @@ func TestSideSessions(t *testing.T) {
 name = "w"
 [[settle]]
 name = "rest"
-do = ["DO 1"]
+count = 2
+do = ["DO {t}", "DO 0"]
 until = ["SELECT ready"]
 every = "1ms"
 limit = "50ms"
@@ -299,6 +300,9 @@ close = ["C"]
 	settled, err := p.Settle(context.Background(), "s", srv.dial)
 	if err != nil || len(settled) != 1 || !settled[0].Reached || asked != 3 {
 		t.Errorf("settled %+v after %d questions: %v", settled, asked, err)
+	}
+	if d := cmp.Diff([]string{"DO 1", "DO 0", "DO 2", "DO 0", "SELECT ready", "SELECT ready", "SELECT ready", "UNDO 1"}, srv.logged()); d != "" {
+		t.Errorf("statements of a settle action (-want +got):\n%s", d)
 	}
 	asked = -1000
 	if settled, err = p.Settle(context.Background(), "s", srv.dial); err != nil || settled[0].Reached {

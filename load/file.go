@@ -38,6 +38,7 @@ type tableFile struct {
 
 type settleFile struct {
 	Name  string  `toml:"name"`
+	Count value   `toml:"count"`
 	Do    sqlList `toml:"do"`
 	Until sqlList `toml:"until"`
 	Every string  `toml:"every"`

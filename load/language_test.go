@@ -58,6 +58,8 @@ func TestMistakes(t *testing.T) {
 		{"step's parameter", head + step + "params.rws = 3\nsql = \"SELECT 1\"", 9, "did you mean rows"},
 		{"settle", head + step + "settle = [\"flush\"]\nsql = \"SELECT 1\"", 9, "not in the file"},
 		{"settle time", head + "[[settle]]\nname = \"x\"\nlimit = \"soon\"\n" + step + "sql = \"SELECT 1\"", 7, "not a time"},
+		{"settle count", head + "[[settle]]\nname = \"x\"\ncount = -1\ndo = [\"A{t}\"]\n" + step + "sql = \"SELECT 1\"", 7, "outside"},
+		{"t without count", head + "[[settle]]\nname = \"x\"\ndo = [\"A{t}\"]\n" + step + "sql = \"SELECT 1\"", 7, "unknown name \"t\""},
 		{"subset", head + "[subsets]\nfew = [\"t\"]\n" + step + "sql = \"SELECT 1\"", 6, "no step, group or subset"},
 		{"subset of itself", head + "[subsets]\nfew = [\"few\"]\n" + step + "sql = \"SELECT 1\"", 6, "holds itself"},
 		{"default", "name = \"w\"\ndefault = \"few\"\n" + step + "sql = \"SELECT 1\"", 2, "no step, group or subset"},

@@ -138,8 +138,14 @@ func everyStep(t *testing.T, l *live, engine string, same func(t *testing.T, wha
 			t.Fatal(err)
 		}
 		for _, st := range p.Workload.Steps {
-			if _, err := p.Settle(t.Context(), st.Name, l.dial("test")); err != nil {
+			settled, err := p.Settle(t.Context(), st.Name, l.dial("test"))
+			if err != nil {
 				t.Error(err)
+			}
+			for _, s := range settled {
+				if !s.Reached {
+					t.Errorf("%s: %s was not reached in %s", st.Name, s.Name, s.Took)
+				}
 			}
 			got, err := work(t, l, p, st)
 			if err != nil {

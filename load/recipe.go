@@ -17,6 +17,8 @@ func (p *Program) Recipe(name string, seed uint64, clients, size int) (lab.Recip
 		return lab.Recipe{}, fmt.Errorf("workload %s has no step %q%s", p.Workload.Name, name, lab.Suggest(name, keys(p.steps)))
 	case st.unfit != nil:
 		return lab.Recipe{}, st.unfit
+	case st.tool != nil && st.works() == nil:
+		return lab.Recipe{}, fmt.Errorf("%s drives the step, with script %s", st.tool.Program, st.tool.Script)
 	case clients < 1:
 		return lab.Recipe{}, fmt.Errorf("step %s: %d clients", name, clients)
 	}

@@ -78,6 +78,15 @@ close = ["B"]
 			t.Errorf("%s: the digest does not tell 1 client from 2", step)
 		}
 	}
+	if _, err := p.Recipe("points", 1, 1, 1000); err == nil || !strings.Contains(err.Error(), "sysbench drives the step, with script oltp_point_select") {
+		t.Errorf("a script as plain SQL: %v", err)
+	}
+	if got := p.Examples("points", 1, 0, 1); got != nil {
+		t.Errorf("statements of a script: %q", got)
+	}
+	if d := cmp.Diff([]string{"SELECT 1000"}, p.Examples("slap", 1, 0, 1)); d != "" {
+		t.Errorf("statements of mysqlslap (-want +got):\n%s", d)
+	}
 	if _, ok := p.Tool("own"); ok {
 		t.Error("our own client is another tool")
 	}

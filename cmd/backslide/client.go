@@ -205,6 +205,13 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep repl
 			rep.Notes = append(rep.Notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
 		}
 	}
+	l, err := actual(ctx, to)
+	if err != nil {
+		return rep, err
+	}
+	if err := l.allow(p, step, q.Level.Clients); err != nil {
+		return rep, err
+	}
 	o := load.Options{Spin: q.Spin}
 	if q.Near {
 		o.ServerThread = func(c load.Conn) (int, error) { return serverThread(c, p.Target.Family) }

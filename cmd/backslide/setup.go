@@ -85,7 +85,7 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 		}
 	}
 	s.levels = s.plan()
-	return s, s.checkTools(ctx)
+	return s, errors.Join(s.checkLimits(), s.checkTools(ctx))
 }
 
 // plan returns the levels of the experiment, of which steps may say how much work a slice is.

@@ -22,6 +22,11 @@ ANALYZE TABLE sbtest2
 -- point-query.warm, , read true, counts transaction
 SELECT c FROM sbtest1 WHERE id=99    -- SELECT c FROM sbtest1 WHERE id=?
 
+-- settle: analyze
+ANALYZE TABLE sbtest1
+ANALYZE TABLE sbtest2
+
+
 -- settle: flush
 SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
 SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
@@ -189,6 +194,11 @@ UPDATE sbtest2 SET c='91233891710-88850990601-62814497383-42898014265-5400927205
 DELETE FROM sbtest2 WHERE id=588    -- DELETE FROM sbtest2 WHERE id=?
 INSERT INTO sbtest2 (id, k, c, pad) VALUES (588, 504, '94011002028-81601721108-40018844148-05055461106-19776734374-76383671482-56487744793-23681404962-73569293999-29512128264', '64555797222-11311581033-39371754530-10972970800-51861882428')    -- INSERT INTO sbtest2 (id, k, c, pad) VALUES (?, ?, ?, ?…
 COMMIT
+
+-- settle: analyze
+ANALYZE TABLE sbtest1
+ANALYZE TABLE sbtest2
+
 
 -- settle: flush
 SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
