@@ -3,6 +3,7 @@ package explain
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -273,5 +274,23 @@ func TestNoNumbers(t *testing.T) {
 		if strings.Contains(e.Headline, "NaN") || strings.Contains(e.Headline, "Inf") {
 			t.Errorf("seed %d: %s", seed, e.Headline)
 		}
+	}
+}
+
+// TestBlocking: taking free latches and talking to the client are not being blocked.
+func TestBlocking(t *testing.T) {
+	got := blocking(lab.Observation{Events: []lab.Amount{
+		{Name: "wait/synch/mutex/sql/THD::LOCK_thd_data", Value: 2e-6, Count: 50}, // 40 ns each
+		{Name: "wait/synch/mutex/sql/LOCK_open", Value: 2e-6, Count: 0.1},         // 20 µs each
+		{Name: "wait/io/socket/sql/client_connection", Value: 5e-6, Count: 1},
+		{Name: "wait/io/file/sql/binlog", Value: 400e-6, Count: 2},
+		{Name: "count not known", Value: 1e-6},
+	}})
+	var names []string
+	for _, a := range got {
+		names = append(names, a.Name)
+	}
+	if want := []string{"wait/synch/mutex/sql/LOCK_open", "wait/io/file/sql/binlog", "count not known"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"backslide/lab"
 	"backslide/stat"
@@ -218,7 +219,7 @@ func totals(table map[string]series, rounds int) series {
 // blocked, part of them was spent on a CPU: timing itself, and spinning before sleeping.
 // They are then scaled to fit.
 func (x *evidence) waits() []lab.Component {
-	events := func(o lab.Observation) []lab.Amount { return o.Events }
+	events := blocking
 	if x.rest == nil {
 		return x.rounds(lab.Waits, "sec/op", events, bySquare)
 	}
@@ -237,6 +238,16 @@ func (x *evidence) waits() []lab.Component {
 	scaled := &evidence{Input: x.Input, budget: x.budget}
 	scaled.BaseSeen, scaled.CandidateSeen = scale(x.BaseSeen, base), scale(x.CandidateSeen, cand)
 	return scaled.rounds(lab.Waits, "sec/op", events, bySquare)
+}
+
+// blocking returns the events that threads may have been blocked in: not taking latches
+// that were free, which takes less time than to fall asleep, and not talking to the
+// client, which is the work of system calls; waiting for it is no event.
+func blocking(o lab.Observation) []lab.Amount {
+	const asleep = 200e-9 // seconds; taking a free latch is timed as 30 to 50 ns
+	return slices.DeleteFunc(slices.Clone(o.Events), func(a lab.Amount) bool {
+		return strings.HasPrefix(a.Name, "wait/io/socket/") || a.Count > 0 && a.Value/a.Count < asleep
+	})
 }
 
 // scale returns observations whose events are multiplied by a factor.

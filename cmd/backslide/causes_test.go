@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ type injected struct {
 
 const shortPlan = `
 [plan]
-blocks = 6
+blocks = 16
 slices = 4
 slice = "100ms"
 warm = "200ms"
@@ -152,6 +153,68 @@ params = { rows = 1000, tables = 1 }
 `,
 			step: "insert", first: []lab.CauseKind{lab.WaitCause}, names: []string{"binlog"},
 		},
+		// An old read view keeps deleted rows at the head of the table: each read steps over
+		// them. The plan and the rows examined are the same.
+		"purge is blocked": {
+			experiment: `
+name = "purge"
+builds = ["mariadb@11.8", "mariadb@10.11"]
+clients = [1]
+[[workload]]
+name = "w.toml"
+` + shortPlan + `placement = "one-core"
+`,
+			files: map[string]string{"w.toml": `
+name = "queue"
+[[table]]
+name = "q"
+rows = 20000
+create = ["CREATE TABLE q (id INT PRIMARY KEY AUTO_INCREMENT, pad CHAR(100) NOT NULL) ENGINE={engine}"]
+columns.id = "row"
+columns.pad = "letters(100, 100)"
+[[step]]
+name = "first-row"
+group = "point"
+read = true
+sql = "SELECT id FROM q LIMIT 1"
+[[step.side]]
+open = [{ sql = "START TRANSACTION WITH CONSISTENT SNAPSHOT", below = "11.0" }, { sql = "SELECT COUNT(*) FROM q", below = "11.0" }, "DO 1"]
+close = ["COMMIT"]
+[[step.side]]
+open = [{ sql = "DELETE FROM q WHERE id <= 19990", below = "11.0" }, "DO 1"]
+`},
+			step: "first-row", first: []lab.CauseKind{lab.CPUCause}, names: []string{"server CPU"},
+		},
+		// Matching rows stand at the end of the index that gives the order, and the newer
+		// server walks it.
+		"the order's index is walked": {
+			experiment: `
+name = "walk"
+builds = ["mariadb@10.11", "mariadb@11.8"]
+clients = [1]
+[[workload]]
+name = "w.toml"
+` + shortPlan + `placement = "one-core"
+`,
+			files: map[string]string{"w.toml": `
+name = "history"
+[[table]]
+name = "th"
+rows = 48000
+create = ["CREATE TABLE th (id INT PRIMARY KEY AUTO_INCREMENT, ticket_id INT NOT NULL, htype INT NOT NULL, create_time DATETIME NOT NULL, name VARCHAR(50), KEY ticket_id (ticket_id), KEY htype (htype), KEY create_time (create_time)) ENGINE={engine}"]
+columns.ticket_id = "if(row <= 40000, uniform(10, 5000), 1)"
+columns.htype = "if(row <= 40000, uniform(1, 30), 1)"
+columns.create_time = "time('2020-01-01', row)"
+columns.name = "letters(5, 5)"
+after = ["ANALYZE TABLE th"]
+[[step]]
+name = "newest"
+group = "range"
+read = true
+sql = "SELECT name FROM th WHERE ticket_id = 1 AND htype = 1 ORDER BY create_time, id LIMIT 100"
+`},
+			step: "newest", first: []lab.CauseKind{lab.PlanCause}, names: []string{"create_time"},
+		},
 		// It has the server's CPU half of the time: not the server's doing. Servers are up
 		// one at a time, or it would take the base's too.
 		"another program": {
@@ -238,5 +301,77 @@ func (in injected) check(t *testing.T, e lab.Explanation, text string) {
 	}
 	if e.Comparison.Verdict != lab.Regressed {
 		t.Errorf("verdict %s", e.Comparison.Verdict)
+	}
+}
+
+// TestKnownTimes: time that is spent on purpose lands in the component of the budget that
+// it belongs to. The older server does more, by what the workload says for its version.
+func TestKnownTimes(t *testing.T) {
+	c := newCLI(t)
+	c.write("exp.toml", `
+name = "times"
+builds = ["mariadb@11.8", "mariadb@10.11"]
+clients = [4]
+[[workload]]
+name = "w.toml"
+`+shortPlan+`
+slice = "200ms"
+`)
+	c.write("w.toml", `
+name = "times"
+[[table]]
+name = "t"
+rows = 1000
+create = ["CREATE TABLE t (id INT NOT NULL PRIMARY KEY, a INT NOT NULL) ENGINE={engine}"]
+columns.id = "row"
+columns.a = "0"
+[[step]]
+name = "sleep"
+group = "point"
+read = true
+choose = [{ sql = "DO SLEEP(0.003)", below = "11.0" }, "DO SLEEP(0.001)"]
+[[step]]
+name = "busy"
+group = "point"
+read = true
+choose = [{ sql = "DO BENCHMARK(60000, 1 + 1)", below = "11.0" }, "DO BENCHMARK(20000, 1 + 1)"]
+[[step]]
+name = "lock"
+group = "write"
+begin = true
+ops = 400
+args.id = "uniform(1, 1000)"
+[[step.statement]]
+choose = [{ sql = "UPDATE t SET a = a + 1 WHERE id = 1 + 0 * :id", below = "11.0" }, "UPDATE t SET a = a + 1 WHERE id = :id"]
+[[step.statement]]
+sql = "DO SLEEP(0.002)"
+`)
+	c.must(0, "run", "exp.toml", "--diagnose", "4")
+	for step, want := range map[string]struct {
+		kinds []lab.CauseKind
+		name  string  // in the cause
+		least float64 // seconds per operation
+		most  float64
+	}{
+		"sleep": {[]lab.CauseKind{lab.BlockedCause, lab.WaitCause}, "", 0.0015, 0.004},
+		"busy":  {[]lab.CauseKind{lab.CPUCause}, "server CPU", 0.0001, 0.1},
+		// Of four clients, three wait for the one that has the row.
+		"lock": {[]lab.CauseKind{lab.WaitCause, lab.BlockedCause}, "", 0.003, 0.02},
+	} {
+		out, _ := c.must(0, "explain", "last", step, "--stored", "--format", "json")
+		var e lab.Explanation
+		if err := json.Unmarshal([]byte(out), &e); err != nil {
+			t.Fatal(err)
+		}
+		sum, found := 0.0, false
+		for _, cause := range e.Causes {
+			if slices.Contains(want.kinds, cause.Kind) && strings.Contains(cause.What, want.name) {
+				sum, found = sum+cause.Amount.Diff, true
+			}
+		}
+		if !found || sum < want.least || sum > want.most || !slices.Contains(want.kinds, e.Causes[0].Kind) {
+			text, _ := c.must(0, "explain", "last", step, "--stored")
+			t.Errorf("%s: %.4f s in causes of the kinds %v, want %v to %v and the first of them:\n%s", step, sum, want.kinds, want.least, want.most, text)
+		}
 	}
 }
