@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -23,6 +24,7 @@ type estimatePage struct {
 	Tables          []estimateTable // the view that was asked for, if not the groups
 	Doubts          []string
 	Problems        []string
+	Figures         figures
 }
 
 type estimateGroup struct {
@@ -74,7 +76,13 @@ func estimatesPage(w io.Writer, e lab.Estimates, o Options) error {
 	if len(s.columns) > 0 {
 		p.Subtitle = fmt.Sprintf("What others measured · %s · base %s", count(len(s.columns), "variant"), s.columns[s.base].name)
 	}
+	if e.Config != "" {
+		p.Subtitle += " · config " + clean(e.Config)
+	}
 	p.Groups = s.pageGroups()
+	if text, err := json.Marshal(e); err == nil && len(text) <= inlineFigures {
+		p.Figures = figures{Name: "backslide-import.json", Inline: template.JS(text), Size: bytesOf(int64(len(text)))}
+	}
 	for _, sec := range s.pageView(e, view) {
 		p.Tables = append(p.Tables, pageTable(sec))
 	}

@@ -32,6 +32,10 @@ func estimates(ims []lab.Import, base string) (lab.Estimates, error) {
 	}
 	out.Name = strings.Join(names, ", ")
 	records := archive.Join(results...).Records
+	if !slices.ContainsFunc(records, func(r archive.Record) bool { return r.Base == "" }) && len(records) > 0 {
+		records = fromRatios(records)
+		out.Doubts = append(out.Doubts, "only ratios were published: their base is 1 here, and how far they were rounded is not known")
+	}
 	var all archive.Table // of every metric, for the columns
 	var tables []archive.Table
 	for _, metric := range metricsOf(records) {
@@ -70,6 +74,30 @@ func estimates(ims []lab.Import, base string) (lab.Estimates, error) {
 	}
 	slices.SortStableFunc(out.Rows, byLevel(out.Rows))
 	return out, nil
+}
+
+// fromRatios makes figures of ratios, for tables of which nothing else is known: what they
+// are relative to is 1.
+func fromRatios(records []archive.Record) []archive.Record {
+	type at struct {
+		test archive.Test
+		host string
+		base string
+	}
+	var out, ratios []archive.Record
+	seen := map[at]bool{}
+	for _, r := range archive.Best(records) {
+		base := r
+		base.Variant = archive.Variant{Host: r.Host, Build: r.Base}
+		base.Value, base.Base, base.Unit, base.Replicate = 1, "", "1", 0
+		if k := (at{r.Test, r.Host, r.Base}); !seen[k] {
+			seen[k] = true
+			out = append(out, base)
+		}
+		r.Base, r.Unit = "", "1"
+		ratios = append(ratios, r)
+	}
+	return append(out, ratios...)
 }
 
 // estimateColumn describes a column. Its base is the variant of the base's name on the
