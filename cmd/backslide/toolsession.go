@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"sync"
@@ -189,12 +190,12 @@ func (s *toolSession) execute(ctx context.Context, a amount, measuring func()) (
 	if err := p.Wait(ctx); err != nil && ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
-	for _, t := range []*transcript{out, errs} {
-		if t.over {
-			return e, fmt.Errorf("%s printed more than %s, which nobody reads", s.Program, size(maxTranscript))
-		}
+	stdout, all := out.text()
+	stderr, allErrs := errs.text()
+	if !all || !allErrs {
+		return e, fmt.Errorf("%s printed more than %s, which nobody reads", s.Program, size(maxTranscript))
 	}
-	e.output = extern.Output{Stdout: &out.b, Stderr: &errs.b, Exit: extern.Exit(p.Err())}
+	e.output = extern.Output{Stdout: stdout, Stderr: stderr, Exit: extern.Exit(p.Err())}
 	// The kernel does not tell the two parts of what came before.
 	user, system := p.Times()
 	if all := (user + system).Seconds(); all > 0 {
@@ -212,7 +213,7 @@ type transcript struct {
 	mark []byte
 	seen chan struct{} // closed when it was
 
-	mu   sync.Mutex // guards the fields below until the tool has ended
+	mu   sync.Mutex // guards the fields below
 	b    bytes.Buffer
 	over bool // more was printed than is kept
 }
@@ -240,6 +241,13 @@ func (t *transcript) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// text returns what was printed so far, and false if that was more than is kept.
+func (t *transcript) text() (io.Reader, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.NewReader(t.b.Bytes()), !t.over
 }
 
 // wait waits for the mark and then for a time more. It returns false when the tool or ctx
