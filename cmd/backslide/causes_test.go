@@ -132,7 +132,7 @@ name = "slap"
 steps = ["q4-1000"]
 ` + shortPlan + `placement = "one-core"
 `,
-			step: "q4-1000", first: []lab.CauseKind{lab.CPUCause}, names: []string{"pfs", "PFS", "_v1", "wait_timer", "get_timer"},
+			step: "q4-1000", first: []lab.CauseKind{lab.CPUCause}, names: []string{"pfs", "PFS", "_v1", "my_timer", "events_waits"},
 		},
 		"the binary log is synced": {
 			experiment: `
