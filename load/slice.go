@@ -219,10 +219,10 @@ func (s *Session) share(sl *slice, c *client) {
 // pace sets the client's times for an open loop, if there is one.
 func (c *client) pace(s *Session, rate float64, start int64) {
 	n := float64(s.work.Clients)
-	perClient := rate / n
 	if c.role > 0 {
 		rate = 0 // a slice's rate is that of the step's result
 	}
+	perClient := rate / n
 	if rate <= 0 && c.st.rate != nil {
 		c.f.key = c.base
 		c.f.vars[varClient] = c.n
