@@ -14,7 +14,11 @@ import (
 // is measured against itself for a moment: slices of one server, in a row, are taken in
 // fours as if they were of two sides in mirrored order.
 const (
+	// A pilot is short, so that many levels are tried in seconds: slices of an eighth of the
+	// planned length where that holds operations enough, of the whole length and half as
+	// many where it has to.
 	pilotSlices = 16
+	pilotPart   = 8
 	// restartSD is by how much a block's difference is taken to vary for the servers' being
 	// started afresh, before any block can tell: 1.5 % on either side.
 	restartSD = 0.015 * math.Sqrt2
@@ -37,35 +41,36 @@ type noise struct {
 	length time.Duration // of slices that are best used
 	sd     float64       // of a mirrored group's difference with them, as a log-ratio
 	taken  time.Duration // length of the pilot's own slices
+	count  int           // of them
 }
 
 // affordable reports whether the plan leaves the number of slices to pilots, and has time
 // for them.
 func affordable(p lab.Plan, levels int) bool {
-	cost := time.Duration(levels*pilotSlices) * (p.Slice + p.Discard)
+	cost := time.Duration(levels*pilotSlices) * p.Slice / pilotPart
 	return p.FitSlices && (p.Budget == 0 || float64(cost) <= pilotShare*float64(p.Budget))
 }
 
 // pilotFits reports whether a level is one for a pilot: its operations are short, so that
 // slices can be many, leave the data as they were, and are ours: another tool starts anew
-// for each.
+// with each slice.
 func pilotFits(p lab.Plan, lp lab.LevelPlan) bool {
-	return lp.Timed() && !lp.Warm && !lp.Open && lp.Slice == p.Slice && lp.Grain == 0
+	return lp.Timed() && !lp.Warm && !lp.Open && lp.Grain == 0 && lp.Slice == p.Slice
 }
 
-// takePilot measures the noise of a level that reaches rate operations per second. Slices
-// are half as long as planned where that is to be found out and operations are short
-// enough.
+// takePilot measures the noise of a level that reaches rate operations per second.
 func takePilot(one func(Spec) (Outcome, error), p lab.Plan, lp lab.LevelPlan, rate float64) (noise, error) {
-	length := p.Slice
-	enough := opsPerSlice * float64(lp.Level.Clients) / rate
-	if half := p.Slice / 2; p.FitLength && enough <= half.Seconds() {
-		length = half
+	n := noise{length: p.Slice, taken: p.Slice / pilotPart, count: pilotSlices}
+	for opsPerSlice*float64(lp.Level.Clients)/rate > n.taken.Seconds() && n.taken < p.Slice {
+		n.taken *= 2
+	}
+	if n.taken > p.Slice/2 {
+		n.count /= 2
 	}
 	var ln []float64
 	var ops, wall float64
-	for i := range pilotSlices {
-		out, err := one(Spec{Seq: i, Discard: p.Discard, Duration: length, Timeout: length + slack})
+	for i := range n.count {
+		out, err := one(Spec{Seq: i, Duration: n.taken, Timeout: n.taken + slack}) // nobody else ran before it
 		if err != nil {
 			return noise{}, err
 		}
@@ -75,18 +80,15 @@ func takePilot(one func(Spec) (Outcome, error), p lab.Plan, lp lab.LevelPlan, ra
 		ops, wall = ops+float64(out.Ops), wall+out.Wall
 		ln = append(ln, math.Log(float64(out.Ops)/out.Wall))
 	}
-	n := noise{rate: ops / wall, length: length, taken: length}
-	short := contrast(ln)
-	if length < p.Slice {
-		long := contrast(pairs(ln))
-		// Twice as long slices have half the variance when each is noise of its own, and
-		// twice the cost. Shorter ones are worth their discarded starts when neighbours
-		// disturb for longer than a slice.
-		if each := float64(p.Discard); 2*short*(float64(length)+each) > long*(float64(p.Slice)+each) {
-			n.length, short = p.Slice, long
-		}
+	n.rate = ops / wall
+	// Variance times seconds: the same for slices of any length when each is noise of its
+	// own, more for longer ones where the host is disturbed for longer than a slice.
+	short, long := contrast(ln)*n.taken.Seconds(), contrast(pairs(ln))*2*n.taken.Seconds()
+	half := p.Slice / 2
+	if p.FitLength && long > 2*short && opsPerSlice*float64(lp.Level.Clients)/rate <= half.Seconds() {
+		n.length = half // neighbours cancel better when slices are short
 	}
-	n.sd = math.Sqrt(short)
+	n.sd = math.Sqrt((short + long) / 2 / n.length.Seconds())
 	return n, nil
 }
 
@@ -117,8 +119,8 @@ func (n noise) choose(p lab.Plan, lp lab.LevelPlan) lab.LevelPlan {
 	most := even(int(mostLonger * float64(p.Slices) * p.Slice.Seconds() / n.length.Seconds()))
 	lp.Slice, lp.Noise = n.length, n.sd
 	lp.Slices = max(fewest, min(2*int(math.Min(groups, 1e6)), most))
-	lp.Why = fmt.Sprintf("a mirrored group of slices of %s varies by %.1f %%, as %d slices of %s on the base showed; a restart is taken to vary by %.1f %%",
-		n.length, 100*n.sd, pilotSlices, n.taken, 100*restartSD)
+	lp.Why = fmt.Sprintf("a mirrored group of slices of %s varies by %.1f %%, going by %d slices of %s on the base; a restart is taken to vary by %.1f %%",
+		n.length, 100*n.sd, n.count, n.taken, 100*restartSD)
 	if lp.Slices == most && 2*int(math.Min(groups, 1e6)) > most {
 		lp.Why += fmt.Sprintf("; %d slices would be better, and are too long", 2*int(math.Min(groups, 1e6)))
 	}

@@ -10,21 +10,27 @@ import (
 	"backslide/lab"
 )
 
-// white is noise without memory.
-func white() func(int) float64 {
+// white is noise without memory: of slices of 200 ms it has a standard deviation of 1, of
+// shorter ones more.
+func white() func(int, time.Duration) float64 {
 	rng := rand.New(rand.NewPCG(7, 7))
-	return func(int) float64 { return rng.NormFloat64() }
+	return func(_ int, d time.Duration) float64 {
+		return rng.NormFloat64() * math.Sqrt(0.2/max(0.001, d.Seconds()))
+	}
 }
 
 // calibrated calibrates levels on two variants in a laboratory where the speed of the nth
-// slice is off by sd·shape(n), and returns their plans by step.
-func calibrated(t *testing.T, p lab.Plan, shape func(n int) float64, sd map[string]float64, levels ...lab.LevelPlan) map[string]lab.LevelPlan {
+// slice is off by sd·shape, and returns their plans by step.
+func calibrated(t *testing.T, p lab.Plan, shape func(n int, d time.Duration) float64, sd map[string]float64, levels ...lab.LevelPlan) map[string]lab.LevelPlan {
 	t.Helper()
 	l := newLot(t)
 	n := 0
-	l.onRate = func(_ Spec, step string, _ lab.Variant) float64 {
+	l.onRate = func(spec Spec, step string, _ lab.Variant) float64 {
 		n++
-		return 10_000 * math.Exp(sd[step]*shape(n))
+		if sd[step] == 0 {
+			return 10_000
+		}
+		return 10_000 * math.Exp(sd[step]*shape(n, spec.Duration))
 	}
 	r := testRun(4, levels, "a", "b")
 	c := l.conductor(t.TempDir(), never)
@@ -64,7 +70,7 @@ func TestPilotChoosesSlices(t *testing.T) {
 
 // What the user has fixed stays, and pilots that a budget has no time for are not made.
 func TestPilotIsAsked(t *testing.T) {
-	for name, p := range map[string]lab.Plan{"slices fixed": {Slices: 6}, "short budget": {Budget: 10 * time.Second}} {
+	for name, p := range map[string]lab.Plan{"slices fixed": {Slices: 6}, "short budget": {Budget: 5 * time.Second}} {
 		got := calibrated(t, p, white(), map[string]float64{"r": 0.3}, level("r", true, 0))["r"]
 		want := p.WithDefaults().Slices
 		if got.Slices != want || got.Why != "" || got.Slice != 200*time.Millisecond {
@@ -96,7 +102,7 @@ func TestPilotBudget(t *testing.T) {
 // mistaken.
 func TestPilotChoosesLength(t *testing.T) {
 	sd := map[string]float64{"r": 0.05}
-	wave := func(n int) float64 { return math.Sin(2 * math.Pi * float64(n) / 20) }
+	wave := func(n int, _ time.Duration) float64 { return math.Sin(2 * math.Pi * float64(n) / 20) }
 	if lp := calibrated(t, lab.Plan{}, wave, sd, level("r", true, 0))["r"]; lp.Slice != 100*time.Millisecond {
 		t.Errorf("waves of 2 s: slices of %s, want 100ms (%s)", lp.Slice, lp.Why)
 	}
