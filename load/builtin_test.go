@@ -42,8 +42,11 @@ func TestGoldenBuiltIn(t *testing.T) {
 		"bug68079.sql":    builtIn(t, "bug68079", nil, my97),
 		"sysbench.sql":    builtIn(t, "sysbench", map[string]string{"tables": "2", "rows": "1000"}, my97),
 		"ddl.sql":         builtIn(t, "ddl", nil, my97),
-		"sqlbench.sql":    builtIn(t, "sqlbench", nil, my97),
-		"wisconsin.sql":   builtIn(t, "wisconsin", nil, my97),
+		"insert.sql":      builtIn(t, "insert", map[string]string{"seconds": "10"}, my97),
+		"insert-shared.sql": builtIn(t, "insert", map[string]string{"seconds": "10", "shared": "1", "together": "0", "catchup": "1"},
+			Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: "MyRocks", Schema: "x", Clients: 4}),
+		"sqlbench.sql":  builtIn(t, "sqlbench", nil, my97),
+		"wisconsin.sql": builtIn(t, "wisconsin", nil, my97),
 	} {
 		goldenFile(t, file, show(p))
 	}

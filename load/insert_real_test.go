@@ -86,8 +86,14 @@ func insertSteps(t *testing.T, l *live, engine string, size insertSize) map[stri
 		if err := p.Check(st.Name); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Settle(t.Context(), st.Name, l.dial("test")); err != nil {
+		settled, err := p.Settle(t.Context(), st.Name, l.dial("test"))
+		if err != nil {
 			t.Error(err)
+		}
+		for _, s := range settled {
+			if !s.Reached || s.Took > time.Minute {
+				t.Errorf("%s before %s: reached %v after %s", s.Name, st.Name, s.Reached, s.Took)
+			}
 		}
 		s, err := p.Session(t.Context(), load.Work{Step: st.Name, Clients: 1, Seed: 5}, l.dial("test"), load.Options{})
 		if err != nil {

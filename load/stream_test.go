@@ -223,16 +223,18 @@ func TestGoldenStreams(t *testing.T) {
 // render returns the statements of n operations.
 func render(p *Program, step string, n int64) string {
 	var b strings.Builder
-	s := newStream(p.steps[step], 1, 0, 2)
-	for g := range n {
-		s.start(place(g, 2))
-		for s.next() {
-			b.Write(s.sql(nil))
-			if st := s.stmt(); st != nil && st.prepared {
-				b.WriteString("    -- ")
-				b.WriteString(st.formText(s.form() - st.first))
+	for _, w := range p.steps[step].works() {
+		s := newStream(w, 1, 0, 2)
+		for g := range n {
+			s.start(place(g, 2))
+			for s.next() {
+				b.Write(s.sql(nil))
+				if st := s.stmt(); st != nil && st.prepared {
+					b.WriteString("    -- ")
+					b.WriteString(st.formText(s.form() - st.first))
+				}
+				b.WriteByte('\n')
 			}
-			b.WriteByte('\n')
 		}
 	}
 	return b.String()
