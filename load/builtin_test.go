@@ -275,7 +275,7 @@ count = 2
 do = ["DO {t}", "DO 0"]
 until = ["SELECT ready"]
 every = "1ms"
-limit = "50ms"
+limit = "500ms"
 undo = ["UNDO 1"]
 [[step]]
 name = "s"
