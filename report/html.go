@@ -54,7 +54,7 @@ type page struct {
 	Levels     levelTable
 	Whys       []whyPart
 	Long       longPart
-	Totals     []estimateTable // of fixed work
+	Tables     []estimateTable // sums of fixed work, memory
 	Curves     []curvePart
 	Spreads    spreadPart
 	Absolute   absoluteTable
@@ -103,8 +103,8 @@ func newPage(s lab.Summary, whys []Why) (*page, error) {
 	p.Lamped = v.lamped()
 	p.Whys = whyParts(whys)
 	p.Long = v.longPart()
-	for _, sec := range v.declaredTotals("", &f) {
-		p.Totals = append(p.Totals, pageTable(sec))
+	for _, sec := range append(v.declaredTotals("", &f), v.allocators("", &f)...) {
+		p.Tables = append(p.Tables, pageTable(sec))
 	}
 	for _, c := range []curvePart{v.clientCurves(), v.releaseCurves()} {
 		if len(c.Pictures) > 0 {

@@ -15,32 +15,9 @@ import (
 func (v *view) memory(whole string, f *footnotes) []section {
 	var out []section
 	for _, n := range v.clients {
-		t := &table{head: []string{"step"}, fixed: 1}
-		for _, x := range v.variants {
-			t.head = append(t.head, v.labelled(x))
+		if sec := v.resident(n, whole, f); sec.table != nil {
+			out = append(out, sec, v.growth(n))
 		}
-		for _, l := range v.Run.Levels {
-			if l.Warm || l.Level.Clients != n {
-				continue
-			}
-			cells := plain("  " + v.step(l.Level.Step))
-			known := false
-			for _, x := range v.variants {
-				c, ok := v.memoryCell(x, l.Level, f)
-				known = known || ok
-				cells = append(cells, c)
-			}
-			if known {
-				t.rows = append(t.rows, row{cells: cells})
-			}
-		}
-		if len(t.rows) == 0 {
-			continue
-		}
-		out = append(out, section{
-			title: fmt.Sprintf("MiB resident at the end of each step, and relative QPS to %s, %s%s", v.name(v.Run.Base), count(n, "client"), whole),
-			table: t,
-		}, v.growth(n))
 	}
 	if len(out) == 0 {
 		return []section{{intro: []string{"The host does not tell how much memory the servers hold, or nothing has been run."}}}
@@ -48,8 +25,59 @@ func (v *view) memory(whole string, f *footnotes) []section {
 	return append(out, section{intro: []string{
 		"Memory is of the whole server process, read at the ends of slices, means over blocks. Steps stand in the order in which a block runs them on one server, levels of other numbers of clients between them. " +
 			"What one variant holds beyond another, for the same work, is overhead and fragmentation of its allocator, where the variants differ in nothing else.",
-		v.legend(),
+		v.caveat(), v.legend(),
 	}})
+}
+
+// allocators returns memory beside throughput of a run whose variants have different
+// allocators, for reports that are about more than that.
+func (v *view) allocators(whole string, f *footnotes) []section {
+	preloads := map[string]bool{}
+	for _, x := range v.variants {
+		c, _ := v.Run.Experiment.Config(x.Config)
+		preloads[c.Preload] = true
+	}
+	if len(preloads) < 2 {
+		return nil
+	}
+	var out []section
+	for _, n := range v.clients {
+		if sec := v.resident(n, whole, f); sec.table != nil {
+			out = append(out, sec)
+		}
+	}
+	return out
+}
+
+// resident returns a table of what servers held at the end of each step; without one
+// where that is not known.
+func (v *view) resident(clients int, whole string, f *footnotes) section {
+	t := &table{head: []string{"step"}, fixed: 1}
+	for _, x := range v.variants {
+		t.head = append(t.head, v.labelled(x))
+	}
+	for _, l := range v.Run.Levels {
+		if l.Warm || l.Level.Clients != clients {
+			continue
+		}
+		cells := plain("  " + v.step(l.Level.Step))
+		known := false
+		for _, x := range v.variants {
+			c, ok := v.memoryCell(x, l.Level, f)
+			known = known || ok
+			cells = append(cells, c)
+		}
+		if known {
+			t.rows = append(t.rows, row{cells: cells})
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return section{
+		title: fmt.Sprintf("MiB resident at the end of each step, and relative QPS to %s, %s%s", v.name(v.Run.Base), count(clients, "client"), whole),
+		table: t,
+	}
 }
 
 func (v *view) memoryCell(x lab.Variant, l lab.Level, f *footnotes) (cell, bool) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -30,6 +31,22 @@ func TestMemory(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
+	}
+	// Where allocators differ, reports about more have it too.
+	var full, page strings.Builder
+	if err := Text(&full, s, Options{Decimals: 2}); err != nil || strings.Contains(full.String(), "MiB resident") {
+		t.Errorf("memory of variants with one allocator: %v\n%s", err, full.String())
+	}
+	s.Run.Experiment.Configs = []lab.Config{{Name: "default"}, {Name: "je", Preload: "jemalloc"}}
+	cand := s.Run.Variants[1]
+	cand.Config = "je"
+	s.Run.Variants = append(s.Run.Variants, cand)
+	full.Reset()
+	if err := errors.Join(Text(&full, s, Options{Decimals: 2}), HTML(&page, s)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(full.String(), "MiB resident at the end") || !strings.Contains(page.String(), "MiB resident at the end") {
+		t.Errorf("no memory of variants with two allocators in\n%s", full.String())
 	}
 	b.Reset()
 	if err := Text(&b, totalsRun(false), Options{View: Residence}); err != nil || !strings.Contains(b.String(), "does not tell") {

@@ -26,6 +26,7 @@ func (v *view) sections(show string, words bool) []section {
 	full := show == Full
 	if full || show == Brief {
 		out = append(out, v.declaredTotals(whole, &f)...)
+		out = append(out, v.allocators(whole, &f)...)
 	}
 	if full && v.steps > 0 {
 		out = append(out, v.absolute(), v.costs())
