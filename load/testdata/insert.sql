@@ -25,6 +25,7 @@ DELETE FROM pi1 WHERE transactionid >= 64001 ORDER BY transactionid LIMIT 5
 SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
 SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
 SET GLOBAL innodb_max_dirty_pages_pct = 1
+SET @same = 0, @history = 0
 SELECT 1 FROM performance_schema.global_status d JOIN performance_schema.global_status t JOIN information_schema.innodb_metrics m WHERE d.variable_name = 'Innodb_buffer_pool_pages_dirty' AND t.variable_name = 'Innodb_buffer_pool_pages_total' AND d.variable_value < GREATEST(100, t.variable_value / 50) AND m.name = 'trx_rseg_history_len' AND m.count < 1000
 SET GLOBAL innodb_max_dirty_pages_pct = @pct
 SET GLOBAL innodb_max_dirty_pages_pct_lwm = @lwm
