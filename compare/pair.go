@@ -176,6 +176,9 @@ func (s *sums) add(group []obs) {
 func (p *pair) add(block int, base, cand *sums, metrics []lab.Metric) {
 	order := imbalance(base, cand)
 	for i, m := range metrics {
+		if m.Latency() && !p.plan.Open {
+			continue
+		}
 		d := lab.BlockDiff{Block: block, Slices: int(base.n)}
 		if m == lab.QPS {
 			d.Base, d.Candidate = base.ln/base.n, cand.ln/cand.n

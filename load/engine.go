@@ -122,3 +122,18 @@ func (p *Program) Paced(name string) time.Duration {
 	}
 	return time.Duration(float64(e.ops) / float64(e.rate.n) * float64(time.Second))
 }
+
+// Open reports whether a step is an open loop from its beginning to its end: operations are
+// due at a rate of the step's own, latency counts from when they were due, and what a stall
+// held up is made up for.
+func (p *Program) Open(name string) bool {
+	s, ok := p.steps[name]
+	return ok && len(s.roles) == 0 && !s.finite() && s.catchup && s.rate != nil && !(s.rate.isConst() && s.rate.n <= 0)
+}
+
+// Pacable reports whether a step, which finds its own speed, can be run at a set rate: see
+// SliceSpec.Rate. Roles have rates of their own, and other tools clocks.
+func (p *Program) Pacable(name string) bool {
+	s, ok := p.steps[name]
+	return ok && len(s.roles) == 0 && !s.finite() && s.rate == nil && s.tool == nil
+}

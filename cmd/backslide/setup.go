@@ -97,10 +97,11 @@ func (s *setup) plan() []lab.LevelPlan {
 			for _, n := range s.Clients {
 				lp := lab.LevelPlan{
 					Level: lab.Level{Step: lab.Step{Workload: w.use.Name, Name: step.Name}, Clients: n},
-					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Slice: base[i].Paced(step.Name), Open: step.Rate, Grain: grain(step),
+					Group: step.Group, Read: step.Read, Warm: step.Warm, Ops: base[i].Ops(step.Name) * int64(n), Limit: step.Limit, Slice: base[i].Paced(step.Name), Grain: grain(step),
 				}
+				lp.Open = lp.Timed() && base[i].Open(step.Name)
 				out = append(out, lp)
-				if s.Plan.Latency > 0 && lp.Timed() && !lp.Warm && !lp.Open && step.Tool == "" {
+				if s.Plan.Latency > 0 && lp.Timed() && !lp.Warm && base[i].Pacable(step.Name) {
 					lp.Level.Step, lp.Group, lp.Open = lp.Level.Step.AtShare(s.Plan.Latency), lab.Paced, true
 					out = append(out, lp)
 				}
