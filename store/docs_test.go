@@ -70,6 +70,9 @@ func demo(t *testing.T, dir string) *Store {
 	if err := s.AddEvent(ctx, id, 2, next, "started again"); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.AddImport(ctx, imported()); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

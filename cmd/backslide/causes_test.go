@@ -314,9 +314,7 @@ builds = ["mariadb@11.8", "mariadb@10.11"]
 clients = [4]
 [[workload]]
 name = "w.toml"
-`+shortPlan+`
-slice = "200ms"
-`)
+`+strings.Replace(shortPlan, `slice = "100ms"`, `slice = "200ms"`, 1))
 	c.write("w.toml", `
 name = "times"
 [[table]]
@@ -372,6 +370,10 @@ sql = "DO SLEEP(0.002)"
 		if !found || sum < want.least || sum > want.most || !slices.Contains(want.kinds, e.Causes[0].Kind) {
 			text, _ := c.must(0, "explain", "last", step, "--stored")
 			t.Errorf("%s: %.4f s in causes of the kinds %v, want %v to %v and the first of them:\n%s", step, sum, want.kinds, want.least, want.most, text)
+		}
+		// What was watched is evidence of a bug report.
+		if out, _ := c.must(0, "report", "--format", "bug", "last", step); !strings.Contains(out, "Causes, the largest share") {
+			t.Errorf("%s: the bug report tells no causes:\n%s", step, out)
 		}
 	}
 }
