@@ -118,36 +118,6 @@ func (b *stepBinder) ops() (int64, error) {
 	return n, err
 }
 
-// ends sees to it that a slice of the step has an end.
-func (b *stepBinder) ends() error {
-	switch finite := b.s.finite(); {
-	case b.f.Limit != "" && !(finite && b.w.f.Chain):
-		return bad(b.at.add("limit"), "step %q has a limit; it is for steps of a chain that have ops", b.f.Name)
-	case !finite && b.s.roles != nil && !b.s.read:
-		return bad(b.at, "step %q: no role has ops; one at least has to end, or the step needs read = true", b.f.Name)
-	case !finite && b.s.rate != nil && !b.s.read:
-		return bad(b.at.add("rate"), "step %q has a rate; it needs read = true to end by time, or ops", b.f.Name)
-	}
-	return nil
-}
-
-// finite reports whether the step says itself how many operations it has.
-func (s *step) finite() bool { return s.ended() != nil }
-
-// ended returns what says how many operations a slice has: the step itself, or its first
-// role that does; nil when neither does.
-func (s *step) ended() *step {
-	if s.ops > 0 {
-		return s
-	}
-	for _, r := range s.roles {
-		if r.ops > 0 {
-			return r.step
-		}
-	}
-	return nil
-}
-
 func (b *stepBinder) sides() error {
 	sc := b.scope(b.sc.params)
 	for i, f := range b.f.Side {

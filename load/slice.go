@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"math"
 	"sort"
 	"time"
 
@@ -198,49 +197,6 @@ func (s *Session) place(sl *slice, spec SliceSpec, start int64, early bool) {
 			w.paced = w.paced || c.offered > 0
 		}
 	}
-}
-
-// share gives a role's client its part of a slice's fixed work, which is a multiple of
-// the step's own.
-func (s *Session) share(sl *slice, c *client) {
-	own := s.st.ended().ops * int64(s.work.Clients)
-	n := sl.ops / own
-	before := (s.cursor - sl.ops) / own
-	c.to = s.st.each(c.role, n)
-	if c.to == endOfTime {
-		c.next = before << 32
-		return
-	}
-	c.next = s.st.each(c.role, before)
-	c.to += c.next
-	sl.open.Add(1)
-}
-
-// pace sets the client's times for an open loop, if there is one.
-func (c *client) pace(s *Session, rate float64, start int64) {
-	n := float64(s.work.Clients)
-	if c.role > 0 {
-		rate = 0 // a slice's rate is that of the step's result
-	}
-	perClient := rate / n
-	if rate <= 0 && c.st.rate != nil {
-		c.f.key = c.base
-		c.f.vars[varClient] = c.n
-		perClient = float64(c.st.rate.num(&c.f))
-	}
-	c.every, c.due, c.burst, c.left, c.check = 0, start, 0, 0, start
-	c.offered = max(0, perClient)
-	if perClient <= 0 {
-		return
-	}
-	// What varies counts as one.
-	per := float64(max(c.st.per, 1))
-	if !c.st.catchup {
-		c.burst = max(1, int64(math.Ceil(perClient/per)))
-		return
-	}
-	c.every = max(int64(per*1e9/perClient), 1)
-	c.due = start + int64(float64(c.every)*float64(c.n)/n)
 }
 
 // until waits for a stamp, or the end of ctx or of the slice.

@@ -145,37 +145,6 @@ func (w *worker) run(sl *slice) {
 	}
 }
 
-// begin starts the client's next operation if there is one.
-func (w *worker) begin(c *client, sl *slice, now int64) {
-	if !w.advance(c, sl, now) {
-		w.active--
-	}
-}
-
-// nap returns how long there is nothing to do but wait for replies, in nanoseconds; -1
-// when that is so until one comes.
-func (w *worker) nap(now int64) int64 {
-	d := int64(-1)
-	if !w.paced {
-		return d
-	}
-	for _, c := range w.clients {
-		if left := max(0, c.due-now); c.state == waiting && (d < 0 || left < d) {
-			d = left
-		}
-	}
-	return d
-}
-
-// wake starts the operations that have become due.
-func (w *worker) wake(sl *slice, now int64) {
-	for _, c := range w.clients {
-		if c.state == waiting && c.due <= now {
-			w.begin(c, sl, now)
-		}
-	}
-}
-
 // advance starts the client's next operation, or lets it wait for its time. It reports
 // whether there is one.
 func (w *worker) advance(c *client, sl *slice, now int64) bool {
@@ -237,53 +206,6 @@ func (w *worker) advance(c *client, sl *slice, now int64) bool {
 		w.finish(c, sl, now)
 	}
 	return false
-}
-
-// leave ends a timed slice for the client: who is blocked by it is so no longer. It
-// returns false.
-func (w *worker) leave(c *client, sl *slice, now int64) bool {
-	c.ended = endOfTime / 2
-	w.rouse(c, sl, now)
-	return false
-}
-
-// exhausted reports whether a role's client has done its operations, or those without an
-// end of their own have to stop since the others have.
-func (c *client) exhausted(sl *slice, now int64) bool {
-	switch {
-	case c.to == endOfTime:
-		return sl.over.Load() != 0
-	case c.next < c.to:
-		return false
-	}
-	if sl.open.Add(-1) == 0 {
-		sl.over.Store(now)
-	}
-	return true
-}
-
-// isDue reports whether the client may start its next operation by its pace.
-func (c *client) isDue(now int64) bool {
-	if c.burst == 0 {
-		return c.every == 0 || c.due <= now
-	}
-	if c.left > 0 {
-		return true
-	}
-	if c.due = c.check + int64(time.Second); now-c.check < nearlySecond {
-		return false
-	}
-	c.check, c.left = now, c.burst
-	return true
-}
-
-// nearlySecond is when, without catching up, a second counts as over: as the insert
-// benchmark's clients have it.
-const nearlySecond = int64(950 * time.Millisecond)
-
-// waits reports whether the client's next operation has to wait for another role's.
-func (c *client) waits() bool {
-	return c.follows != nil && c.ended >= c.follows.ended || c.led != nil && c.ended >= c.led.ended+c.led.lead
 }
 
 // take returns the number of the next operation of fixed work.
@@ -431,15 +353,6 @@ func (w *worker) finish(c *client, sl *slice, now int64) {
 	c.ops += ops
 	c.rowsDone += c.rows
 	w.parts[c.role].add(now, now-c.began, ops)
-}
-
-// rouse lets go on whoever was blocked until the client had ended an operation.
-func (w *worker) rouse(c *client, sl *slice, now int64) {
-	for _, o := range [2]*client{c.led, c.follows} {
-		if o != nil && o.state == blocked {
-			w.begin(o, sl, now)
-		}
-	}
 }
 
 // reset prepares a worker for a slice that starts at stamp start.
