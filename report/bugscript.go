@@ -17,7 +17,7 @@ func (r *bugReport) repeat() {
 	}
 	r.printf("Start each server on an empty data directory of its own:\n\n")
 	for _, x := range []lab.Variant{r.c.Base, r.c.Candidate} {
-		r.printf("%s\n", r.block("", r.startCommand(x)))
+		r.printf("%s\n", fenced("", r.startCommand(x)+"\n")) // its parts have been through the redactor
 	}
 	rec := *r.b.Recipe
 	r.printf("Run this script against each in turn, several times: `SOCKET=/tmp/base.sock sh repeat.sh`. It makes the tables, has %s execute %s each%s, and prints how long they took.\n",
@@ -44,11 +44,21 @@ func (r *bugReport) times() int {
 	if !rec.Read || rec.Ops == 0 {
 		return 1
 	}
-	n := 3 * r.c.BaseValue / float64(rec.Ops*len(rec.Clients))
+	n := 3 * r.c.BaseValue / float64(rec.Ops<<doublings(*rec)*len(rec.Clients))
 	if !finite(n) {
 		return 1
 	}
 	return int(math.Ceil(max(1, min(1000, n))))
+}
+
+// doublings is how often the files of clients that read are made twice as long, so that the
+// shell has less to do than the server.
+func doublings(rec lab.Recipe) int {
+	k := 0
+	for rec.Read && rec.Ops > 0 && rec.Ops<<k < 100 {
+		k++
+	}
+	return k
 }
 
 // startCommand returns how a side's server is made and started.
@@ -113,6 +123,10 @@ func script(rec lab.Recipe, times int) string {
 	}
 	surround(&b, "before", rec.Before)
 	surround(&b, "after", rec.After)
+	longer := doublings(rec)
+	if longer > 0 {
+		p("for f in client*.sql; do # %d times as long\n  i=0; while [ $i -lt %d ]; do cat \"$f\" \"$f\" > twice; mv twice \"$f\"; i=$((i + 1)); done\ndone\n", 1<<longer, longer)
+	}
 	p("$MYSQL < schema.sql > /dev/null\n")
 	p("for f in before*.sql; do if [ -f \"$f\" ]; then $MYSQL %s < \"$f\"; fi; done\n", rec.Schema)
 	p("start=$(date +%%s%%N)\npids=\nfor f in client*.sql; do\n")
@@ -123,7 +137,7 @@ func script(rec lab.Recipe, times int) string {
 	}
 	p("  pids=\"$pids $!\"\ndone\nfor p in $pids; do wait \"$p\"; done\nend=$(date +%%s%%N)\n")
 	p("for f in after*.sql; do if [ -f \"$f\" ]; then $MYSQL %s < \"$f\"; fi; done\n", rec.Schema)
-	p("echo \"$((TIMES * %d)) operations in $(((end - start) / 1000000)) ms\"\ncd /\nrm -r \"$dir\"\n", rec.Ops*len(rec.Clients))
+	p("echo \"$((TIMES * %d)) operations in $(((end - start) / 1000000)) ms\"\ncd /\nrm -r \"$dir\"\n", rec.Ops<<longer*len(rec.Clients))
 	return b.String()
 }
 

@@ -27,6 +27,9 @@ type curvePart struct {
 	Pictures         []picture
 }
 
+// Fold says what is folded away.
+func (p curvePart) Fold() string { return count(len(p.Pictures), "step") }
+
 // curveKey is a line of the legend; Class also gives the dashes.
 type curveKey struct{ Class, Name string }
 

@@ -24,6 +24,9 @@ type spreadPart struct {
 	Levels []spreadLevel
 }
 
+// Fold says what is folded away.
+func (p spreadPart) Fold() string { return count(len(p.Levels), "level") }
+
 type spreadLevel struct {
 	Name  string
 	Rates string // the scale of the slices: from, to
@@ -66,6 +69,7 @@ func (v *view) spreads() spreadPart {
 			}
 		}
 	}
+	part.Closed = len(part.Levels) > 6
 	if large && levels > 0 {
 		part.About = fmt.Sprintf("%d of the levels at which something was called, and the variants that were.", len(part.Levels))
 	}

@@ -39,7 +39,7 @@ func TestBugReport(t *testing.T) {
 	got := bugReport(t, lab.WorkloadUse{Name: "sysbench", Params: map[string]string{"rows": "1000"}}, "point-query", sides)
 	for _, want := range []string{
 		"# point-query at 2 clients: mariadb 11.8.2-MariaDB is 20.0 % slower than mariadb 10.5.29\n",
-		"a ratio of 0.800, 99 % interval [0.7", "## How to repeat", "mariadb-install-db --no-defaults", "--innodb_buffer_pool_size=64M", "```sh\n#!/bin/sh\n",
+		"a ratio of 0.800, 99 % interval [0.7", "## How to repeat", "mariadb-install-db --no-defaults --auth-root-authentication-method=normal --datadir=/tmp/base\nmariadbd --no-defaults --datadir=/tmp/base --socket=/tmp/base.sock", "--innodb_buffer_pool_size=64M", "```sh\n#!/bin/sh\n",
 		"CREATE TABLE sbtest1", "FROM numbers WHERE n <= 1000", "cat > client0.sql <<'SQL'\nSELECT c FROM sbtest1 WHERE id", "cat > client1.sql",
 		"## Expected and actual", "| 2 | 10000 | 8000 | 0.800 |", "## Evidence", "backslide explain 1 point-query", "## Environment",
 		"--master\\_password=<left out>", "dir …/old", "-fdebug-prefix-map=…/src=.",
