@@ -204,6 +204,7 @@ func (r *bugReport) evidence() {
 		return
 	}
 	r.components("Causes, the largest share of the difference first", causesOf(x))
+	r.components("Time of an operation and client", x.Budget)
 	r.components("CPU by function", x.Functions)
 	r.components("Waits that burn CPU", x.Spins)
 	r.components("Waits", x.Events)
@@ -260,6 +261,10 @@ func signed(x float64) string {
 
 func (r *bugReport) plans(changes []lab.PlanChange) {
 	for _, c := range changes {
+		if c.Base == c.Candidate {
+			r.printf("Plan of\n\n%s\non both sides:\n\n%s\n", r.block("sql", c.Statement), r.block("", c.Base))
+			continue
+		}
 		r.printf("Plans of\n\n%s\non the base:\n\n%s\nand on the candidate:\n\n%s\n", r.block("sql", c.Statement), r.block("", c.Base), r.block("", c.Candidate))
 	}
 }

@@ -39,13 +39,15 @@ func TestBugEvidence(t *testing.T) {
 		Causes: []lab.Cause{{Kind: lab.CPUCause, What: "CPU in row_search", Amount: lab.Component{
 			Unit: "sec/op", Base: 10e-6, Candidate: 12e-6, Diff: 2e-6, Lo: 1e-6, Hi: 3e-6}}},
 		Events: []lab.Component{{Name: "wait/lock", Unit: "sec/op", Base: 1e-6, Candidate: 0.5e-6, Diff: -0.5e-6, Lo: math.Inf(-1), Hi: math.Inf(1)}},
-		Plans:  []lab.PlanChange{{Statement: "SELECT `a` FROM t -- ```", Base: "index", Candidate: "table scan /home/me/x"}},
+		Plans:  []lab.PlanChange{{Statement: "SELECT `a` FROM t -- ```", Base: "index", Candidate: "table scan /home/me/x"}, {Statement: "SELECT 2", Base: "const", Candidate: "const"}},
+		Budget: []lab.Component{{Name: "period", Unit: "sec/op", Base: 20e-6, Candidate: 25e-6, Diff: 5e-6, Lo: 4e-6, Hi: 6e-6}},
 		Doubts: []string{"few samples"},
 	}
 	got := bugOf(t, s, b)
 	for _, want := range []string{
 		"It computes more.", "| CPU in row\\_search, µs/op | 10.0 | 12.0 | +2.00 | [+1.00, +3.00] |", "| wait/lock, µs/op | 1.00 | 0.500 | −0.500 | – |",
 		"````sql\nSELECT `a` FROM t -- ```\n````", "table scan …/x", "- few samples",
+		"SELECT 2\n```\n\non both sides:\n\n```\nconst\n", "| period, µs/op | 20.0 | 25.0 | +5.00 | [+4.00, +6.00] |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)
