@@ -382,7 +382,7 @@ func TestOverhead(t *testing.T) {
 	args := []string{"run", "--build", "mariadb@10.5", "--build", "mariadb@11.8", "--workload", "slap", "--placement", "one-core"}
 	c.must(0, append(args, "--steps", "PK", "--blocks", "1", "--slices", "2", "--slice", "50ms")...) // makes the data sets
 	began := time.Now()
-	c.must(0, append(args, "--blocks", "2", "--steps", "PK,PK-force,cover-noforce,nocover-force,cover-force,q1-10,q4-10,q5-10,q1-1000,q5-1000")...)
+	c.must(0, append(args, "--blocks", "2", "--slices", "8", "--steps", "PK,PK-force,cover-noforce,nocover-force,cover-force,q1-10,q4-10,q5-10,q1-1000,q5-1000")...)
 	_, slices := c.slices()
 	var measured time.Duration
 	first := map[int]time.Time{}
