@@ -2,5 +2,5 @@
 
 package store
 
-// slower is by how much the race detector makes code slower.
-const slower = 1
+// largeBlocks is the number of blocks of a large run.
+const largeBlocks = 40

@@ -36,7 +36,7 @@ func TestSpeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := 42 * 3 * 3; len(all) != 42*3*4*40*2 || len(sum.Comparisons) < want {
+		if want := 42 * 3 * 3; len(all) != 42*3*4*largeBlocks*2 || len(sum.Comparisons) < want {
 			t.Fatalf("%d slices, %d comparisons; want %d at least", len(all), len(sum.Comparisons), want)
 		}
 		if took, wall = cpuUsed(t)-before, time.Since(began); took <= most {
@@ -44,8 +44,8 @@ func TestSpeed(t *testing.T) {
 		}
 	}
 	t.Logf("%s of CPU, %s", took, wall)
-	if limit := most * slower; took > limit {
-		t.Errorf("reading and judging took %s of CPU, want at most %s", took, limit)
+	if took > most && largeBlocks == 40 {
+		t.Errorf("reading and judging took %s of CPU, want at most %s", took, most)
 	}
 }
 
@@ -79,7 +79,7 @@ func fillLarge(t testing.TB, s *Store, slices int) int64 {
 	like.Set, like.Restart, like.Err, like.Hist, like.Errors, like.Warnings, like.Offered, like.Wall = 0, 0, "", nil, nil, nil, 0, 0.2
 	err = s.inWrite(ctx, "fill", func(tx *sql.Tx) error {
 		n := 0
-		for block := range 40 {
+		for block := range largeBlocks {
 			for i, l := range r.Levels {
 				for seq := range slices {
 					for k := range r.Variants {
