@@ -185,36 +185,6 @@ open = [{ sql = "DELETE FROM q WHERE id <= 19990", below = "11.0" }, "DO 1"]
 `},
 			step: "first-row", first: []lab.CauseKind{lab.CPUCause}, names: []string{"server CPU"},
 		},
-		// Matching rows stand at the end of the index that gives the order, and the newer
-		// server walks it.
-		"the order's index is walked": {
-			experiment: `
-name = "walk"
-builds = ["mariadb@10.11", "mariadb@11.8"]
-clients = [1]
-[[workload]]
-name = "w.toml"
-` + shortPlan + `placement = "one-core"
-`,
-			files: map[string]string{"w.toml": `
-name = "history"
-[[table]]
-name = "th"
-rows = 48000
-create = ["CREATE TABLE th (id INT PRIMARY KEY AUTO_INCREMENT, ticket_id INT NOT NULL, htype INT NOT NULL, create_time DATETIME NOT NULL, name VARCHAR(50), KEY ticket_id (ticket_id), KEY htype (htype), KEY create_time (create_time)) ENGINE={engine}"]
-columns.ticket_id = "if(row <= 40000, uniform(10, 5000), 1)"
-columns.htype = "if(row <= 40000, uniform(1, 30), 1)"
-columns.create_time = "time('2020-01-01', row)"
-columns.name = "letters(5, 5)"
-after = ["ANALYZE TABLE th"]
-[[step]]
-name = "newest"
-group = "range"
-read = true
-sql = "SELECT name FROM th WHERE ticket_id = 1 AND htype = 1 ORDER BY create_time, id LIMIT 100"
-`},
-			step: "newest", first: []lab.CauseKind{lab.PlanCause}, names: []string{"create_time"},
-		},
 		// It has the server's CPU half of the time: not the server's doing. Servers are up
 		// one at a time, or it would take the base's too.
 		"another program": {
