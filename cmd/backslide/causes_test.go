@@ -227,7 +227,12 @@ func TestInjectedCauses(t *testing.T) {
 			if err := json.Unmarshal([]byte(out), &e); err != nil {
 				t.Fatal(err)
 			}
-			text, _ := c.must(0, "explain", "last", in.step, "--stored")
+			text, _ := c.must(0, "explain", "last", in.step, "--stored", "--stacks", "out")
+			for _, file := range []string{"base.pb.gz", "candidate.pb.gz", "base.folded", "candidate.folded", "flame.svg"} {
+				if info, err := os.Stat(filepath.Join(c.dir, "out", file)); err != nil || info.Size() == 0 {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
 			in.check(t, e, text)
 		})
 	}

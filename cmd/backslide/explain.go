@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +32,7 @@ type explainFlags struct {
 	slice         time.Duration
 	stored, again bool
 	format        string
+	stacks        string
 }
 
 func newExplain(e *env) *cobra.Command {
@@ -59,6 +62,7 @@ func newExplain(e *env) *cobra.Command {
 	cmd.Flags().DurationVar(&f.slice, "slice", watchedSlice, "`length` of watched slices")
 	cmd.Flags().BoolVar(&f.stored, "stored", false, "start nothing: explain from what is stored")
 	cmd.Flags().BoolVar(&f.again, "again", false, "watch more rounds, though there are some")
+	cmd.Flags().StringVar(&f.stacks, "stacks", "", "`directory` to write both sides' call stacks to, for go tool pprof and as folded text, and their flame graph")
 	cmd.Flags().StringVar(&f.format, "format", "text", "`format`: text, markdown, json")
 	return cmd
 }
@@ -105,7 +109,41 @@ func (e *env) explain(ctx context.Context, args []string, f explainFlags) (lab.E
 			return lab.Explanation{}, err
 		}
 	}
+	if f.stacks != "" {
+		if err := exportStacks(ctx, st, r, c, seen, f.stacks); err != nil {
+			return lab.Explanation{}, err
+		}
+	}
 	return explanation(ctx, st, r, c, seen)
+}
+
+// exportStacks writes the call stacks of both sides, all rounds together, and their
+// difference as a flame graph.
+func exportStacks(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation, dir string) error {
+	a, b, err := bothProfiled(ctx, st, r, c, seen)
+	if err != nil {
+		return err
+	}
+	if a.Profile == nil || b.Profile == nil {
+		return fmt.Errorf("no stacks of %s were taken on both sides; see the doubts of: backslide explain %d %s", c.Level, r.ID, c.Level.Step.Name)
+	}
+	svg, err := drawFlame(r, c, a, b, "flame")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"base.pb.gz": a.Profile.WritePprof, "candidate.pb.gz": b.Profile.WritePprof,
+		"base.folded": a.Profile.Folded, "candidate.folded": b.Profile.Folded,
+		"flame.svg": func(w io.Writer) error { _, err := w.Write(svg); return err },
+	} {
+		if err := writeFile(filepath.Join(dir, name), func(f *os.File) error { return write(f) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func first(args []string) string {

@@ -60,19 +60,28 @@ func (e *env) whys(ctx context.Context, sum lab.Summary) ([]report.Why, error) {
 // flame draws the difference of the stacks of both sides of a comparison; nil if either
 // side has none.
 func flame(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation, id string) ([]byte, error) {
-	kept, err := st.Kept(ctx, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	cand := ofCell(seen, c, c.Candidate)
-	a, err := profiled(st, kept, beside(ofCell(seen, c, c.Base), cand))
-	if err != nil {
-		return nil, err
-	}
-	b, err := profiled(st, kept, cand)
+	a, b, err := bothProfiled(ctx, st, r, c, seen)
 	if err != nil || a.Profile == nil || b.Profile == nil {
 		return nil, err
 	}
+	return drawFlame(r, c, a, b, id)
+}
+
+// bothProfiled returns the stacks of both sides of a comparison.
+func bothProfiled(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation) (base, candidate stacks.Side, err error) {
+	kept, err := st.Kept(ctx, r.ID)
+	if err != nil {
+		return base, candidate, err
+	}
+	cand := ofCell(seen, c, c.Candidate)
+	if base, err = profiled(st, kept, beside(ofCell(seen, c, c.Base), cand)); err != nil {
+		return base, candidate, err
+	}
+	candidate, err = profiled(st, kept, cand)
+	return base, candidate, err
+}
+
+func drawFlame(r lab.Run, c lab.Comparison, a, b stacks.Side, id string) ([]byte, error) {
 	var spinners []stacks.Spinner
 	for _, v := range []lab.Variant{c.Base, c.Candidate} {
 		if side := r.Sides[v.String()]; side != nil {
