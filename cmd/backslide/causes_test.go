@@ -222,7 +222,7 @@ func TestInjectedCauses(t *testing.T) {
 				c.write(file, text)
 			}
 			c.must(0, "run", "exp.toml")
-			out, _ := c.must(0, "explain", "last", in.step, "--format", "json")
+			out, _ := c.must(0, "explain", "last", in.step, "--rounds", "4", "--slice", "500ms", "--format", "json")
 			var e lab.Explanation
 			if err := json.Unmarshal([]byte(out), &e); err != nil {
 				t.Fatal(err)
