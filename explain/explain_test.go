@@ -370,3 +370,30 @@ func TestWhole(t *testing.T) {
 		t.Errorf("one long slice in each block: %+v, want a budget of 5 blocks", e.Budget)
 	}
 }
+
+// TestPlanUnderNoise: waiting for a CPU that varies so much that the time in the server
+// has no interval without zero does not hide a plan whose CPU time has one.
+func TestPlanUnderNoise(t *testing.T) {
+	in := worse(func(n *need) {
+		n.plan, n.rows = "t ALL", 3000
+		n.user += 300e-6
+		n.counters = map[string]float64{"Handler_read_rnd_next": 3000}
+	}).input(lab.Regressed)
+	for i := range in.Candidate {
+		s := &in.Candidate[i]
+		if s.Block%2 == 0 {
+			continue
+		}
+		const more = 3e-3 // seconds of waiting in each operation
+		s.Usage.ConnRunq += more * float64(s.Ops)
+		s.Latency += more
+		s.Wall += more * float64(s.Ops) / float64(in.Comparison.Level.Clients)
+	}
+	e := Explain(in)
+	if e.Budget[0].Holds() {
+		t.Fatalf("the time per operation holds all the same: %+v", e.Budget[0])
+	}
+	if len(e.Causes) == 0 || e.Causes[0].Kind != lab.PlanCause || !e.Causes[0].Amount.Holds() {
+		t.Errorf("causes %+v, want the plan first", e.Causes)
+	}
+}

@@ -279,10 +279,10 @@ func (x *evidence) planned(server []lab.Cause) []lab.Cause {
 		return server
 	}
 	rows := x.witness(changed)
-	amount, ok := x.serverTime(server)
-	if rows == "" || !ok || !amount.Holds() || amount.Diff*x.sign <= 0 {
+	amount, ok := x.plannedTime(server)
+	if rows == "" || !ok {
 		if len(server) > 0 {
-			server[0].Evidence = append(server[0].Evidence, "a plan changed as well, and the number of rows read did not grow or shrink with it: "+cut(changed[0].Changes[0]))
+			server[0].Evidence = append(server[0].Evidence, "a plan changed as well, and nothing shows that it matters: "+cut(changed[0].Changes[0]))
 		} else {
 			x.doubt("a plan changed, and nothing shows that it matters: " + cut(changed[0].Changes[0]))
 		}
@@ -309,6 +309,21 @@ func (x *evidence) planned(server []lab.Cause) []lab.Cause {
 		out[0].Evidence = append(out[0].Evidence, s.What+": "+amounts(s.Amount))
 	}
 	return out
+}
+
+// plannedTime is the time that a changed plan accounts for: all that it can if that holds.
+// Else, where waiting varies too much, the largest cause within it.
+func (x *evidence) plannedTime(server []lab.Cause) (lab.Component, bool) {
+	if all, ok := x.serverTime(server); ok && all.Holds() && all.Diff*x.sign > 0 {
+		return all, true
+	}
+	var most lab.Component
+	for _, c := range server {
+		if c.Kind != lab.HostCause && c.Amount.Diff*x.sign > most.Diff*x.sign {
+			most = c.Amount
+		}
+	}
+	return most, most.Diff*x.sign > 0
 }
 
 // serverTime is the time that a plan can account for: everything but the client's, and
