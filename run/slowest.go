@@ -18,10 +18,11 @@ const slowestFactor = 5
 // log takes a minute on one that must. Levels whose step says how much work there is keep
 // it. A variant that does not start, or a step that fails, is not this func's to judge.
 func (c *Conductor) shorten(ctx context.Context, p lab.Plan, candidates []lab.Variant, asked, fitted []lab.LevelPlan) (err error) {
-	free := func(i int) bool {
-		return asked[i].Ops == 0 && fitted[i].Ops > 0 && !fitted[i].Whole() && !fitted[i].Warm
+	free := make([]bool, len(fitted))
+	for i, lp := range fitted {
+		free[i] = asked[i].Ops == 0 && lp.Ops > 0 && !lp.Whole() && !lp.Warm
 	}
-	if !slices.ContainsFunc(indexes(fitted), free) {
+	if !slices.Contains(free, true) {
 		return nil
 	}
 	walls := make([]float64, len(fitted)) // seconds of all variants' slices of the base's work
@@ -50,7 +51,7 @@ func (c *Conductor) shorten(ctx context.Context, p lab.Plan, candidates []lab.Va
 	}
 	for i := range fitted {
 		lp := &fitted[i]
-		if !free(i) {
+		if !free[i] {
 			continue
 		}
 		clients := int64(lp.Level.Clients)
@@ -64,17 +65,9 @@ func (c *Conductor) shorten(ctx context.Context, p lab.Plan, candidates []lab.Va
 	return nil
 }
 
-func indexes[T any](s []T) []int {
-	out := make([]int, len(s))
-	for i := range s {
-		out[i] = i
-	}
-	return out
-}
-
 // rates returns the operations per second that v reaches at the levels that are free; 0
 // where it does not say.
-func (c *Conductor) rates(ctx context.Context, p lab.Plan, v lab.Variant, levels []lab.LevelPlan, free func(int) bool) (_ []float64, err error) {
+func (c *Conductor) rates(ctx context.Context, p lab.Plan, v lab.Variant, levels []lab.LevelPlan, free []bool) (_ []float64, err error) {
 	out := make([]float64, len(levels))
 	f, err := c.newFleet("calibrate")
 	if err != nil {
@@ -91,7 +84,7 @@ func (c *Conductor) rates(ctx context.Context, p lab.Plan, v lab.Variant, levels
 	}
 	t := trials{c: c, plan: p, base: v, server: s}
 	for i, lp := range levels {
-		if !free(i) {
+		if !free[i] {
 			continue
 		}
 		_, rate, err := t.level(ctx, lp)

@@ -20,11 +20,7 @@ func newCheck(e *env) *cobra.Command {
 		Short: "Check an experiment and print its plan: cells, blocks, time, memory, disk",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := ""
-			if len(args) > 0 {
-				path = args[0]
-			}
-			x, err := f.experiment(path)
+			x, err := f.experiment(first(args))
 			if err != nil {
 				return err
 			}

@@ -146,6 +146,7 @@ func exportStacks(ctx context.Context, st *store.Store, r lab.Run, c lab.Compari
 	return nil
 }
 
+// first returns the first argument of a verb, "" if it was left out.
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -177,14 +178,19 @@ func pick(s lab.Summary, step string, f explainFlags) (lab.Comparison, error) {
 		return lab.Comparison{}, fmt.Errorf("run %d has no comparison of %s at %d clients with a candidate %q; candidates: %s",
 			s.Run.ID, cmp.Or(step, "any step"), f.clients, f.candidate, strings.Join(slices.Compact(slices.Sorted(slices.Values(variants))), ", "))
 	}
-	size := func(c lab.Comparison) float64 {
-		d := math.Abs(c.LogRatio)
+	return slices.MaxFunc(fit, byDifference), nil
+}
+
+// byDifference puts what was called behind what was not, and of either the larger
+// difference behind the smaller.
+func byDifference(a, b lab.Comparison) int {
+	called := func(c lab.Comparison) int {
 		if isCalled(c) {
-			d += 1000 // any call before all others
+			return 1
 		}
-		return d
+		return 0
 	}
-	return slices.MaxFunc(fit, func(a, b lab.Comparison) int { return cmp.Compare(size(a), size(b)) }), nil
+	return cmp.Or(cmp.Compare(called(a), called(b)), cmp.Compare(math.Abs(a.LogRatio), math.Abs(b.LogRatio)))
 }
 
 // observations returns what diagnoses of a run have seen, by round.

@@ -31,11 +31,7 @@ func newHistory(e *env) *cobra.Command {
 		Example: "  backslide history nightly\n  backslide history nightly -o history.html",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			h, err := e.history(cmd.Context(), name, last)
+			h, err := e.history(cmd.Context(), first(args), last)
 			if err != nil {
 				return err
 			}

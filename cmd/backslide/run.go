@@ -40,11 +40,7 @@ func newRun(e *env) *cobra.Command {
 			case confirm != "":
 				return e.confirm(ctx, confirm)
 			}
-			path := ""
-			if len(args) > 0 {
-				path = args[0]
-			}
-			x, err := f.experiment(path)
+			x, err := f.experiment(first(args))
 			if err != nil {
 				return err
 			}

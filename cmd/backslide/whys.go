@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"backslide/lab"
@@ -34,14 +32,7 @@ func (e *env) whys(ctx context.Context, sum lab.Summary) ([]report.Why, error) {
 	watched := slices.DeleteFunc(slices.Clone(sum.Comparisons), func(c lab.Comparison) bool {
 		return c.Metric != lab.QPS || !hasBoth(seen, c)
 	})
-	size := func(c lab.Comparison) float64 {
-		d := math.Abs(c.LogRatio)
-		if isCalled(c) {
-			d += 1000 // before all others
-		}
-		return d
-	}
-	slices.SortStableFunc(watched, func(a, b lab.Comparison) int { return cmp.Compare(size(b), size(a)) })
+	slices.SortStableFunc(watched, func(a, b lab.Comparison) int { return byDifference(b, a) })
 	var out []report.Why
 	for i, c := range watched[:min(len(watched), mostWhys)] {
 		x, err := explanation(ctx, st, sum.Run, c, seen)
