@@ -29,11 +29,7 @@ func (f *file) sysbench(r io.Reader, head []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Warnings {
-		f.doubt(0, "%s", clean(w))
-	}
-	if s.Invalid != "" {
-		f.problem(0, "no figures: %s", clean(s.Invalid))
+	if !f.usable(s.Warnings, s.Invalid) {
 		return nil
 	}
 	c := f.sysbenchCell(s, head)
@@ -104,6 +100,17 @@ func option(head []byte, name string) (float64, bool) {
 	return number(rest[:end])
 }
 
+// usable takes down what a parser says of an output, and reports whether it has figures.
+func (f *file) usable(warnings []string, invalid string) bool {
+	for _, w := range warnings {
+		f.doubt(0, "%s", clean(w))
+	}
+	if invalid != "" {
+		f.problem(0, "no figures: %s", clean(invalid))
+	}
+	return invalid == ""
+}
+
 // slap reads an output of mysqlslap, text or CSV. Its times are of rounds: nothing in them
 // is a latency of a query.
 func (f *file) slap(r io.Reader) error {
@@ -116,11 +123,7 @@ func (f *file) slap(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Warnings {
-		f.doubt(0, "%s", clean(w))
-	}
-	if s.Invalid != "" {
-		f.problem(0, "no figures: %s", clean(s.Invalid))
+	if !f.usable(s.Warnings, s.Invalid) {
 		return nil
 	}
 	for i, row := range s.Rows {
