@@ -32,7 +32,8 @@ stop = "amber"
 
 func injections() map[string]injected {
 	return map[string]injected{
-		// The index that the adaptive hash index spares is searched again: CPU.
+		// The index that the adaptive hash index spares is searched again: CPU, in the
+		// descent, in the search of each page, or in its comparisons of keys.
 		"hash index off": {
 			experiment: `
 name = "ahi"
@@ -50,7 +51,7 @@ steps = ["q4-1000"]
 ` + shortPlan + `placement = "one-core"
 `,
 			step: "q4-1000", first: []lab.CauseKind{lab.CPUCause},
-			names: []string{"btr_cur_search_to_nth_level", "page_cur_search_with_match"},
+			names: []string{"btr_cur_search_to_nth_level", "page_cur_search_with_match", "cmp_dtuple_rec_with_match"},
 		},
 		"an index is missing": {
 			experiment: `
@@ -222,7 +223,7 @@ func TestInjectedCauses(t *testing.T) {
 				c.write(file, text)
 			}
 			c.must(0, "run", "exp.toml")
-			out, _ := c.must(0, "explain", "last", in.step, "--rounds", "4", "--slice", "500ms", "--format", "json")
+			out, _ := c.must(0, "explain", "last", in.step, "--rounds", "6", "--slice", "300ms", "--format", "json")
 			var e lab.Explanation
 			if err := json.Unmarshal([]byte(out), &e); err != nil {
 				t.Fatal(err)
