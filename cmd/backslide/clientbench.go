@@ -24,6 +24,12 @@ import (
 
 func newClientBench(e *env) *cobra.Command {
 	b := clientBench{build: "mariadb@10.11", rows: 100_000, rounds: 7, slice: time.Second, clients: []int{1, 4, 32}}
+	for _, p := range []lab.Placement{lab.OneCore, lab.Unpinned, lab.CoLocated} {
+		b.placements = append(b.placements, string(p))
+	}
+	for _, r := range rivals() {
+		b.steps = append(b.steps, r.step)
+	}
 	cmd := &cobra.Command{
 		Use:   "client",
 		Short: "Compare what our client costs with sysbench and mysqlslap, on one server",
@@ -39,6 +45,8 @@ func newClientBench(e *env) *cobra.Command {
 	fl.IntVar(&b.rounds, "rounds", b.rounds, "rounds; medians want 7 or more")
 	fl.DurationVar(&b.slice, "time", b.slice, "`time` that each tool runs in a round; whole seconds for sysbench")
 	fl.IntSliceVar(&b.clients, "clients", b.clients, "`numbers` of clients")
+	fl.StringSliceVar(&b.placements, "placement", b.placements, "`placements` of server and clients")
+	fl.StringSliceVar(&b.steps, "steps", b.steps, "`steps` to compare")
 	return cmd
 }
 
@@ -49,6 +57,8 @@ type clientBench struct {
 	rounds  int
 	slice   time.Duration
 	clients []int
+
+	placements, steps []string
 }
 
 // benchWorkload has the statements that all three clients can send.
@@ -130,6 +140,11 @@ type cost struct {
 }
 
 func (b *clientBench) run(ctx context.Context, e *env) error {
+	for _, s := range b.steps {
+		if !slices.ContainsFunc(rivals(), func(r rival) bool { return r.step == s }) {
+			return fmt.Errorf("there is no step %q to compare clients by; see --help for those there are", s)
+		}
+	}
 	for _, tool := range []string{"sysbench", "mysqlslap"} {
 		if _, err := proc.Output(ctx, proc.Command{Args: []string{tool, "--version"}}); err != nil {
 			return fmt.Errorf("the comparison needs %s: %w", tool, err)
@@ -138,8 +153,8 @@ func (b *clientBench) run(ctx context.Context, e *env) error {
 	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(e.stdout, "Our client against other tools: medians of %d paired rounds, ratios ours/theirs; less is better for CPU, more for QPS.\n\n", b.rounds)
 	fmt.Fprintln(t, "placement\tstep\tclients\tagainst\tour CPU µs/query\ttheirs\tclient CPU\tQPS\tserver CPU\t")
-	for _, p := range []lab.Placement{lab.OneCore, lab.Unpinned, lab.CoLocated} {
-		if err := b.placed(ctx, e, p, t); err != nil {
+	for _, p := range b.placements {
+		if err := b.placed(ctx, e, lab.Placement(p), t); err != nil {
 			return err
 		}
 	}
@@ -159,6 +174,9 @@ func (b *clientBench) placed(ctx context.Context, e *env, p lab.Placement, out i
 	}
 	defer func() { err = errors.Join(err, bench.close()) }()
 	for _, r := range rivals() {
+		if !slices.Contains(b.steps, r.step) {
+			continue
+		}
 		for _, n := range b.clients {
 			fmt.Fprintf(e.stderr, "%s, %s, %d clients against %s\n", p, r.step, n, r.tool())
 			ours, theirs, err := bench.compare(ctx, r, n)
