@@ -42,7 +42,8 @@ func Explain(in Input) lab.Explanation {
 		Run: in.Run.ID, At: in.At, Comparison: in.Comparison,
 		Budget: x.budgetLines(), Beside: x.beside(),
 		Functions: x.functions, Spins: x.spins, Events: x.events, Counters: x.counters,
-		Background: x.behind, Around: x.around, Stages: x.stages, FileIO: x.files,
+		Background: x.behind, Around: x.around, Stages: x.stages, Statements: x.statements, Digests: x.digests,
+		Tables: x.tables, FileIO: x.files, Others: x.otherWaits,
 		Plans: x.plans, Settings: settings(in), Cost: cost(in),
 	}
 	if x.sign != 0 {
@@ -60,11 +61,12 @@ type evidence struct {
 	sign float64 // of the difference in time: +1 slower, −1 faster, 0 nothing to explain
 
 	budget
-	functions, spins, events, counters []lab.Component
-	behind                             []lab.Component // functions of background threads
-	around, stages, files              []lab.Component // times that contain those of events and of CPU
-	spinning                           lab.Component   // all spins together
-	plans                              []lab.PlanChange
+	functions, spins, events, counters  []lab.Component
+	behind                              []lab.Component // functions of background threads
+	around, stages, statements, digests []lab.Component // times that contain those of events and of CPU
+	tables, files, otherWaits           []lab.Component // times of all threads, or of those that serve no client
+	spinning                            lab.Component   // all spins together
+	plans                               []lab.PlanChange
 
 	cpuPart, runqPart *series // as causes see them: see fold
 	factor            float64 // of CPU time with the waiting that goes with it, to CPU time; 1: not folded
@@ -98,7 +100,11 @@ func newCase(in Input) *evidence {
 	}
 	x.around = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Around }, bySquare)
 	x.stages = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Stages }, bySquare)
+	x.statements = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Statements }, bySquare)
+	x.digests = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Digests }, bySquare)
+	x.tables = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Tables }, bySquare)
 	x.files = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.FileIO }, bySquare)
+	x.otherWaits = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Others }, bySquare)
 	x.plans = x.planChanges()
 	x.observed()
 	return x

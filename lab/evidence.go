@@ -41,7 +41,11 @@ type Observation struct {
 	Idle       Amount          `json:"idle,omitzero"`        // seconds that the clients' threads waited for a next statement: the client's time
 	Around     []Amount        `json:"around,omitempty"`     // seconds by events that contain Events and CPU time: table I/O, metadata locks
 	Stages     []Amount        `json:"stages,omitempty"`     // seconds of the clients' statements by stage: contain Events and CPU time
+	Statements []Amount        `json:"statements,omitempty"` // seconds of the clients' statements by kind: contain all the above but Idle
+	Digests    []Amount        `json:"digests,omitempty"`    // likewise by their text without arguments, whoever sent them; prepared ones under the text that they were prepared from
+	Tables     []Amount        `json:"tables,omitempty"`     // seconds of all threads by table and what was done; Count is rows, except of locks
 	FileIO     []Amount        `json:"file_io,omitempty"`    // seconds of all threads by kind of file and what was done
+	Others     []Amount        `json:"others,omitempty"`     // seconds of the threads that serve no client, by wait event; their sleeping for want of work included
 	Counters   []Amount        `json:"counters,omitempty"`   // status counters, engines' own included
 	Plans      []StatementPlan `json:"plans,omitempty"`
 	Notes      []string        `json:"notes,omitempty"` // doubts: what could not be read, resets, shares without a name
@@ -131,6 +135,15 @@ type InstrumentCost struct {
 	N          int        `json:"n"` // rounds
 }
 
+// Call is a function of a call tree, in one way of being called: that of both sides, laid on
+// top of each other. Amounts are CPU time of all threads over all rounds together; their
+// intervals are of sampling alone, so that a call is evidence and never a cause.
+type Call struct {
+	Total Component `json:"total"` // of the function and of what it calls
+	Self  Component `json:"self"`  // of the function alone
+	Calls []Call    `json:"calls,omitempty"`
+}
+
 // Explanation is a verdict with its ranked causes and all evidence.
 type Explanation struct {
 	Run        int64      `json:"run"`
@@ -143,13 +156,18 @@ type Explanation struct {
 	Budget      []Component      `json:"budget"` // time per operation and client; adds up to its first line, the period
 	Beside      []Component      `json:"beside"` // what is not part of the period: background CPU, I/O, context switches
 	Functions   []Component      `json:"functions,omitempty"`
+	Calls       *Call            `json:"calls,omitempty"` // the root is no function: it stands for all CPU time; nil: no stacks of both sides
 	Spins       []Component      `json:"spins,omitempty"`
 	Events      []Component      `json:"events,omitempty"`
 	Counters    []Component      `json:"counters,omitempty"`
 	Background  []Component      `json:"background,omitempty"` // CPU of the server's other threads by function
 	Around      []Component      `json:"around,omitempty"`     // as in Observation
 	Stages      []Component      `json:"stages,omitempty"`     // likewise
+	Statements  []Component      `json:"statements,omitempty"` // likewise
+	Digests     []Component      `json:"digests,omitempty"`    // likewise
+	Tables      []Component      `json:"tables,omitempty"`     // likewise
 	FileIO      []Component      `json:"file_io,omitempty"`    // likewise
+	Others      []Component      `json:"others,omitempty"`     // likewise
 	Plans       []PlanChange     `json:"plans,omitempty"`
 	Settings    []SettingChange  `json:"settings,omitempty"`
 	Cost        []InstrumentCost `json:"cost,omitempty"`

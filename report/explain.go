@@ -28,14 +28,6 @@ func Explain(w io.Writer, format string, e lab.Explanation, o Options) error {
 	return fmt.Errorf("format %q of an explanation is unknown%s", format, lab.Suggest(format, ExplainFormats()))
 }
 
-// How many lines of a list people are shown; the rest is in the JSON.
-const (
-	mostFunctions = 25
-	mostEvents    = 12
-	mostCounters  = 15
-	mostSettings  = 20
-)
-
 // answer is an explanation arranged for reading. All formats draw from it.
 type answer struct {
 	lab.Explanation
@@ -54,21 +46,14 @@ func (a *answer) title() string {
 
 // sections returns the explanation, in order: the causes first, then the evidence.
 func (a *answer) sections(width int) []section {
-	out := []section{{intro: []string{clean(a.Headline) + "."}}, a.causes()}
-	out = append(out,
-		a.amounts("Where the time of an operation goes", a.Budget, len(a.Budget), true, width),
-		a.amounts("Beside it", a.Beside, len(a.Beside), false, width),
-		a.amounts("CPU by function", seen(a.Functions), mostFunctions, true, width),
-		a.amounts("Waiting that burns CPU", seen(a.Spins), mostFunctions, true, width),
-		a.amounts("Waits of the clients' threads", seen(a.Events), mostEvents, true, width),
-		a.amounts("Counters, those that changed most first", seen(a.Counters), mostCounters, false, width).unjudged(),
-		a.amounts("Statements by stage, waits and CPU together", seen(a.Stages), mostEvents, true, width),
-		a.amounts("Table I/O and locks, waits and CPU together", seen(a.Around), mostEvents, true, width),
-		a.amounts("File I/O of all threads", seen(a.FileIO), mostEvents, false, width),
-		a.amounts("CPU of background threads by function", seen(a.Background), mostEvents, false, width),
-		a.plans(), a.settings(width), a.cost(),
-		section{title: "Doubts", list: a.doubts()},
-	)
+	out := []section{
+		{intro: []string{clean(a.Headline) + "."}}, a.causes(),
+		a.amounts(amountList{title: "Where the time of an operation goes", of: a.Budget, most: len(a.Budget), shares: true, judged: true}, width),
+	}
+	for _, l := range a.lists() {
+		out = append(out, a.amounts(l, width))
+	}
+	out = append(out, a.plans(), a.settings(width), a.cost(), section{title: "Doubts", list: a.doubts()})
 	return append(out, section{intro: []string{a.caveat()}})
 }
 
@@ -79,11 +64,6 @@ func (a *answer) caveat() string {
 		s += fmt.Sprintf(" Run %d.", a.Run)
 	}
 	return s
-}
-
-// seen returns the components that either side has any of.
-func seen(cs []lab.Component) []lab.Component {
-	return slices.DeleteFunc(slices.Clone(cs), func(c lab.Component) bool { return c.Base == 0 && c.Candidate == 0 })
 }
 
 // doubts returns the doubts about the comparison and about its explanation.
@@ -211,92 +191,6 @@ func costMark(c lab.Component) string {
 		return s.mark()
 	}
 	return ""
-}
-
-// amounts returns a table of components, at most so many, base beside candidate.
-func (a *answer) amounts(title string, cs []lab.Component, most int, shares bool, width int) section {
-	if len(cs) == 0 {
-		return section{}
-	}
-	out := section{title: title}
-	unit := oneUnit(cs)
-	if unit != "" {
-		u, _ := unitOf(unit)
-		out.title += ", " + u
-	}
-	t := &table{head: []string{"", "base", "candidate", "difference"}, fixed: 1}
-	if shares = shares && shared(cs); shares {
-		t.head = append(t.head, "share")
-	}
-	room := 70
-	if width > 0 {
-		room = max(24, width-54)
-	}
-	for _, c := range cs[:min(len(cs), most)] {
-		u, f := unitOf(c.Unit)
-		name := shorten(clean(c.Name), room)
-		if unit == "" {
-			name += ", " + u
-		}
-		cells := append(plain(name, amount(f*c.Base), amount(f*c.Candidate)),
-			cell{parts: []string{plus(f * c.Diff), unitSpan(c), costMark(c)}, state: costState(c)})
-		if shares {
-			cells = append(cells, plain(a.share(c))...)
-		}
-		t.rows = append(t.rows, row{cells: cells})
-		if c.Note != "" {
-			out.list = append(out.list, shorten(clean(c.Name), room)+": "+clean(c.Note))
-		}
-	}
-	if n := len(cs) - most; n > 0 {
-		out.list = append(out.list, fmt.Sprintf("and %d more, in the JSON", n))
-	}
-	out.table = t
-	return out
-}
-
-// unjudged takes away what says better or worse: a counter may go either way for either reason.
-func (s section) unjudged() section {
-	if s.table != nil {
-		for _, r := range s.table.rows {
-			last := &r.cells[3]
-			last.parts, last.state = last.parts[:2], ""
-		}
-	}
-	return s
-}
-
-// shared reports whether any component has a share.
-func shared(cs []lab.Component) bool {
-	return slices.ContainsFunc(cs, func(c lab.Component) bool { return c.Share != 0 })
-}
-
-// oneUnit returns the unit that all components have, if they do.
-func oneUnit(cs []lab.Component) string {
-	for _, c := range cs {
-		if c.Unit != cs[0].Unit {
-			return ""
-		}
-	}
-	return cs[0].Unit
-}
-
-// shorten cuts text to a number of columns, its middle out, since both ends of a name tell
-// it from others.
-func shorten(s string, room int) string {
-	if columns(s) <= room {
-		return s
-	}
-	runes := []rune(s)
-	head := room * 2 / 3
-	if strings.Contains(s, "/") { // the end of a path says more
-		head = room / 3
-	}
-	tail := room - head - 1
-	if len(runes) <= room { // wide characters
-		return string(runes[:min(len(runes), room/2)]) + "…"
-	}
-	return string(runes[:head]) + "…" + string(runes[len(runes)-tail:])
 }
 
 // plans says which plans changed and how, and that the others did not.

@@ -25,6 +25,17 @@ func explanation() lab.Explanation {
 		c.Unit, c.Share = unit, 0
 		return c
 	}
+	call := func(name string, base, cand, half float64, calls ...lab.Call) lab.Call {
+		return lab.Call{Total: sec(name, base, cand, half), Self: sec(name, 1e-6, 1e-6, 1e-6), Calls: calls}
+	}
+	tree := call("all", 553e-6, 1055e-6, 0,
+		call("do_command", 550e-6, 1050e-6, 9e-6, call("dispatch_command", 545e-6, 1045e-6, 9e-6,
+			call("row_search_mvcc", 310e-6, 700e-6, 15e-6,
+				call("btr_search_guess_on_hash", 40e-6, 0, 5e-6),
+				call("buf_page_get_gen", 60e-6, 300e-6, 11e-6, call("ut_delay", 30e-6, 161e-6, 9e-6)),
+				call("rec_get_offsets_func", 48e-6, 50e-6, 9e-6)),
+			call("Protocol::send_result_set_row", 180e-6, 182e-6, 12e-6))),
+		call("ret_from_fork [kernel]", 3e-6, 5e-6, 2e-6))
 	cpu := sec("server CPU", 520e-6, 890e-6, 21e-6)
 	spin := sec("waiting that burns CPU", 30e-6, 161e-6, 18e-6)
 	wait := sec("wait/synch/sxlock/innodb/hash_table_locks", 22e-6, 109e-6, 12e-6)
@@ -57,9 +68,14 @@ func explanation() lab.Explanation {
 			sec("row_search_mvcc", 82.1e-6, 283e-6, 21e-6), sec("<script>alert(1)</script>std::__detail::_Map_base<unsigned long, std::pair<unsigned long const, buf_block_t*>>::operator[](unsigned long&&)", 0, 54e-6, 9e-6),
 			sec("ut_delay", 30e-6, 161e-6, 18e-6), sec("rec_get_offsets_func", 48e-6, 50e-6, 6e-6), sec("btr_search_guess_on_hash", 31e-6, 0, 5e-6),
 		},
-		Spins:    []lab.Component{sec("ut_delay", 30e-6, 161e-6, 18e-6)},
-		Events:   []lab.Component{wait, sec("wait/io/socket/sql/client_connection", 9e-6, 9.5e-6, 2e-6)},
-		Counters: []lab.Component{per("1/op", "Innodb_buffer_pool_read_requests", 2104, 3120, 40), per("1/op", "Handler_read_next", 1000, 1000, 0)},
+		Calls:      &tree,
+		Statements: []lab.Component{sec("statement/sql/select", 700e-6, 1310e-6, 30e-6)},
+		Digests:    []lab.Component{sec("micro: SELECT `c` FROM `sbtest1` WHERE `k` BETWEEN ? AND ? AND `pad` <> ?", 690e-6, 1290e-6, 30e-6)},
+		Tables:     []lab.Component{per("sec/op", "micro.sbtest1 fetch", 640e-6, 1240e-6, 28e-6)},
+		Others:     []lab.Component{per("sec/op", "wait/synch/cond/innodb/page_cleaner", 990e-6, 1600e-6, 90e-6)},
+		Spins:      []lab.Component{sec("ut_delay", 30e-6, 161e-6, 18e-6)},
+		Events:     []lab.Component{wait, sec("wait/io/socket/sql/client_connection", 9e-6, 9.5e-6, 2e-6)},
+		Counters:   []lab.Component{per("1/op", "Innodb_buffer_pool_read_requests", 2104, 3120, 40), per("1/op", "Handler_read_next", 1000, 1000, 0)},
 		Plans: []lab.PlanChange{
 			{
 				Statement: "SELECT c FROM sbtest1 WHERE k BETWEEN 5 AND 1005 AND pad <> '<b>'", Base: "sbtest1 range k(1)\n  filesort", Candidate: "sbtest1 index PRIMARY\n  filesort",

@@ -134,27 +134,9 @@ func newWhyPart(w Why, id string) whyPart {
 		}
 		p.Budget = append(p.Budget, r)
 	}
-	for i, t := range []struct {
-		title  string
-		cs     []lab.Component
-		most   int
-		shares bool
-		judged bool
-	}{
-		{"Beside it", a.Beside, len(a.Beside), false, true},
-		{"CPU by function", seen(a.Functions), mostFunctions, true, true},
-		{"Waiting that burns CPU", seen(a.Spins), mostFunctions, true, true},
-		{"Waits of the clients' threads", seen(a.Events), mostEvents, true, true},
-		{"Counters, those that changed most first", seen(a.Counters), mostCounters, false, false},
-		{"Statements by stage, waits and CPU together", seen(a.Stages), mostEvents, true, true},
-		{"Table I/O and locks, waits and CPU together", seen(a.Around), mostEvents, true, true},
-		{"File I/O of all threads", seen(a.FileIO), mostEvents, false, true},
-		{"CPU of background threads by function", seen(a.Background), mostEvents, false, true},
-	} {
-		if len(t.cs) > 0 {
-			x := a.amountTable(t.title, t.cs, t.most, t.shares, t.judged)
-			x.Open = i < 4 // the rest is for who looks for it
-			p.Tables = append(p.Tables, x)
+	for _, l := range a.lists() {
+		if len(l.of) > 0 {
+			p.Tables = append(p.Tables, a.amountTable(l))
 		}
 	}
 	if len(w.Flame) > 0 {
@@ -214,24 +196,24 @@ func planLines(tree, other string) []planLine {
 	return out
 }
 
-func (a *answer) amountTable(title string, cs []lab.Component, most int, shares, judged bool) amountTable {
-	t := amountTable{Title: title, Shares: shares && shared(cs)}
-	unit := oneUnit(cs)
+func (a *answer) amountTable(l amountList) amountTable {
+	t := amountTable{Title: l.title, Shares: l.shares && shared(l.of), Open: l.open}
+	unit := oneUnit(l.of)
 	if unit != "" {
 		u, _ := unitOf(unit)
 		t.Title += ", " + u
 	}
-	for _, c := range cs[:min(len(cs), most)] {
+	for _, c := range l.of[:min(len(l.of), l.most)] {
 		r := a.row(c)
 		if unit != "" {
 			r.Unit = ""
 		}
-		if !judged {
+		if !l.judged {
 			r.State, r.Mark, r.Word = "", "", ""
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	if n := len(cs) - most; n > 0 {
+	if n := len(l.of) - l.most; n > 0 {
 		t.More = fmt.Sprintf("and %d more", n)
 	}
 	return t

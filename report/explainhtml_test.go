@@ -40,13 +40,14 @@ func hostileWhy() lab.Explanation {
 	e.Headline += evil
 	e.Comparison.Level.Step.Name, e.Comparison.Candidate.Build = evil, evil
 	e.Comparison.Notes, e.Doubts = []string{evil}, []string{evil}
-	for _, cs := range [][]lab.Component{e.Budget, e.Beside, e.Functions, e.Spins, e.Events, e.Counters} {
+	for _, cs := range [][]lab.Component{e.Budget, e.Beside, e.Functions, e.Spins, e.Events, e.Counters, e.Statements, e.Digests, e.Tables, e.Others} {
 		for i := range cs {
 			cs[i].Name += evil
 			cs[i].Note = evil
 		}
 	}
 	e.Beside[0].Unit = evil
+	e.Calls.Calls[0].Total.Name += evil
 	for i := range e.Causes {
 		e.Causes[i].What += evil
 		e.Causes[i].Evidence = []string{evil}

@@ -60,7 +60,7 @@ func (e *env) storedExplanation(ctx context.Context, r lab.Run, c lab.Comparison
 	if err != nil || !hasBoth(seen, c) {
 		return nil, err
 	}
-	x, err := explanation(ctx, st, r, c, seen)
+	x, _, err := explanation(ctx, st, r, c, seen)
 	return &x, err
 }
 

@@ -114,20 +114,21 @@ func (e *env) explain(ctx context.Context, args []string, f explainFlags) (lab.E
 			return lab.Explanation{}, err
 		}
 	}
-	return explanation(ctx, st, r, c, seen)
+	x, _, err := explanation(ctx, st, r, c, seen)
+	return x, err
 }
 
 // exportStacks writes the call stacks of both sides, all rounds together, and their
 // difference as a flame graph.
 func exportStacks(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation, dir string) error {
-	a, b, err := bothProfiled(ctx, st, r, c, seen)
+	p, err := profilesOf(ctx, st, r, c, seen)
 	if err != nil {
 		return err
 	}
-	if a.Profile == nil || b.Profile == nil {
+	if !p.both() {
 		return fmt.Errorf("no stacks of %s were taken on both sides; see the doubts of: backslide explain %d %s", c.Level, r.ID, c.Level.Step.Name)
 	}
-	svg, err := drawFlame(r, c, a, b, "flame")
+	svg, err := p.flame(c, "flame")
 	if err != nil {
 		return err
 	}
@@ -135,8 +136,8 @@ func exportStacks(ctx context.Context, st *store.Store, r lab.Run, c lab.Compari
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{
-		"base.pb.gz": a.Profile.WritePprof, "candidate.pb.gz": b.Profile.WritePprof,
-		"base.folded": a.Profile.Folded, "candidate.folded": b.Profile.Folded,
+		"base.pb.gz": p.base.Profile.WritePprof, "candidate.pb.gz": p.candidate.Profile.WritePprof,
+		"base.folded": p.base.Profile.Folded, "candidate.folded": p.candidate.Profile.Folded,
 		"flame.svg": func(w io.Writer) error { _, err := w.Write(svg); return err },
 	} {
 		if err := writeFile(filepath.Join(dir, name), func(f *os.File) error { return write(f) }); err != nil {
@@ -305,8 +306,9 @@ func (w *wiring) look(ctx context.Context, s *setup, r lab.Run, cs []lab.Compari
 	}, newWatcher(w, s, r))
 }
 
-// explanation judges what is known of a comparison.
-func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation) (lab.Explanation, error) {
+// explanation judges what is known of a comparison, and returns the stacks that it has the
+// call tree from.
+func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation) (lab.Explanation, profiles, error) {
 	in := explain.Input{
 		Comparison: c, Run: r, At: time.Now(),
 		CandidateSeen: ofCell(seen, c, c.Candidate), PlanDiff: planDiff,
@@ -318,10 +320,18 @@ func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparis
 	}{{c.Base, &in.Base}, {c.Candidate, &in.Candidate}} {
 		var err error
 		if *side.to, err = st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &side.v, Level: &c.Level}); err != nil {
-			return lab.Explanation{}, err
+			return lab.Explanation{}, profiles{}, err
 		}
 	}
-	return explain.Explain(in), nil
+	x := explain.Explain(in)
+	p, err := profilesOf(ctx, st, r, c, seen)
+	if err == nil && p.both() {
+		x.Calls, err = p.calls()
+	}
+	if err != nil {
+		x.Doubts = append(x.Doubts, "no call tree: "+err.Error())
+	}
+	return x, p, nil
 }
 
 // beside returns those observations of the base that were made in the rounds and sets of

@@ -140,6 +140,9 @@ func (s *sampler) read(ctx context.Context, file string, selections []stacks.Sel
 	return out, nil
 }
 
+// kernelMark stands behind the names of the kernel's functions.
+const kernelMark = " [kernel]"
+
 // amounts returns the CPU time of a profile's functions, in seconds per operation, when
 // all of it is cpu.
 func amounts(p *stacks.Profile, cpu float64) []lab.Amount {
@@ -155,7 +158,7 @@ func amounts(p *stacks.Profile, cpu float64) []lab.Amount {
 		}
 		name := stacks.Short(f.Name)
 		if f.Kernel {
-			name += " [kernel]"
+			name += kernelMark
 		}
 		i, ok := at[name]
 		if !ok {

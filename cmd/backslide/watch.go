@@ -92,7 +92,8 @@ func (w *watcher) counts(ctx context.Context, x run.Watched) (func(context.Conte
 		}
 		d := waits.Between(a, b, sl.Ops)
 		return lab.Observation{
-			Events: d.Events, Idle: d.Idle, Around: d.Around, Stages: d.Stages, FileIO: d.Files, Counters: d.Counters, Notes: d.Notes,
+			Events: d.Events, Idle: d.Idle, Around: d.Around, Others: d.Others, Stages: d.Stages, Statements: d.Statements, Digests: d.Digests,
+			Tables: d.Tables, FileIO: d.Files, Counters: d.Counters, Notes: d.Notes,
 		}, nil
 	}, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -66,5 +67,16 @@ func TestWhys(t *testing.T) {
 	svg := string(whys[0].Flame)
 	if !strings.Contains(svg, "slow_path") || !strings.Contains(svg, "fast_path") || len(whys[0].Functions) != 2 {
 		t.Errorf("functions %+v, flame graph %.300s", whys[0].Functions, svg)
+	}
+	// All of the 100 µs of either side are in its function, below the one that both have.
+	root := whys[0].Calls
+	if root == nil || len(root.Calls) != 1 || len(root.Calls[0].Calls) != 2 {
+		t.Fatalf("call tree %+v", root)
+	}
+	for _, c := range root.Calls[0].Calls {
+		want := map[string]float64{"fast_path": -1e-4, "slow_path": 1e-4}[c.Total.Name]
+		if math.Abs(c.Total.Diff-want) > 1e-9 || c.Self.Diff != c.Total.Diff || !c.Total.Holds() || want == 0 {
+			t.Errorf("call %+v, want a difference of %v s", c, want)
+		}
 	}
 }
