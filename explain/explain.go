@@ -125,16 +125,15 @@ func (x *evidence) doubt(s string) {
 func (x *evidence) observed() {
 	for _, side := range []struct {
 		name string
+		v    lab.Variant
 		seen []lab.Observation
-	}{{"base", x.BaseSeen}, {"candidate", x.CandidateSeen}} {
+	}{{"base", x.Comparison.Base, x.BaseSeen}, {"candidate", x.Comparison.Candidate, x.CandidateSeen}} {
 		for _, o := range side.seen {
 			for _, n := range o.Notes {
 				x.doubt(side.name + ": " + n)
 			}
-			if o.Unknown > unknownShare {
-				x.doubt(side.name + ": functions without a name have more than " + percent(unknownShare) + " of the sampled CPU time")
-			}
 		}
+		x.nameless(side.name, side.v, side.seen)
 	}
 	for _, i := range []lab.Instrument{lab.Stacks, lab.Waits} {
 		if n := len(x.common(i)); n == 1 && x.sign != 0 {
@@ -142,5 +141,3 @@ func (x *evidence) observed() {
 		}
 	}
 }
-
-const unknownShare = 0.2 // of CPU time without a function's name that is worth a doubt

@@ -397,3 +397,23 @@ func TestPlanUnderNoise(t *testing.T) {
 		t.Errorf("causes %+v, want the plan first", e.Causes)
 	}
 }
+
+// TestNameless: how much CPU time has no function's name, in which files, and where the
+// names are.
+func TestNameless(t *testing.T) {
+	in := worse(func(n *need) { n.user += 150e-6; n.functions["memcpy"] += 140e-6 }).input(lab.Regressed)
+	for i := range in.CandidateSeen {
+		o := &in.CandidateSeen[i]
+		o.Unknown, o.Nameless = 0.41, []lab.Amount{{Name: "libc.so.6", Value: 0.005}, {Name: "libaio.so.1", Value: 0.015}, {Name: "mariadbd", Value: 0.39}}
+		in.BaseSeen[i].Unknown = 0.04
+	}
+	in.Run.Sides = map[string]*lab.Side{candVariant.String(): {Build: lab.Build{
+		Origin: "apt bookworm-security", Packages: []lab.Package{{Name: "libc6"}, {Name: "mariadb-server-core", Version: "1:10.11.19-0+deb12u1"}},
+	}}}
+	want := "candidate: 41 % of the sampled CPU time is in functions without a name (mariadbd 39 %, libaio.so.1 2 %); its names are in the package mariadb-server-core-dbgsym 1:10.11.19-0+deb12u1" +
+		" of Debian's archive of debug symbols, suite bookworm-security-debug: unpack it and watch again: --again --symbols DIR"
+	got := slices.DeleteFunc(Explain(in).Doubts, func(s string) bool { return !strings.Contains(s, "without a name") })
+	if d := cmp.Diff([]string{want}, got); d != "" {
+		t.Errorf("doubts (-want +got):\n%s", d)
+	}
+}

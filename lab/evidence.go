@@ -37,6 +37,7 @@ type Observation struct {
 	Background []Amount        `json:"background,omitempty"` // likewise of the server's other threads; none where the clients' are not known
 	Spins      []Amount        `json:"spins,omitempty"`      // of these, CPU seconds spent spinning on a latch, by what spins: waiting that burns CPU
 	Unknown    float64         `json:"unknown,omitempty"`    // share of the CPU time whose function has no name
+	Nameless   []Amount        `json:"nameless,omitempty"`   // the same by the file that the function is in; Value is a share
 	Events     []Amount        `json:"events,omitempty"`     // seconds of the clients' threads by wait event; none nested in another
 	Idle       Amount          `json:"idle,omitzero"`        // seconds that the clients' threads waited for a next statement: the client's time
 	Around     []Amount        `json:"around,omitempty"`     // seconds by events that contain Events and CPU time: table I/O, metadata locks
@@ -171,5 +172,6 @@ type Explanation struct {
 	Plans       []PlanChange     `json:"plans,omitempty"`
 	Settings    []SettingChange  `json:"settings,omitempty"`
 	Cost        []InstrumentCost `json:"cost,omitempty"`
+	SampledBy   string           `json:"sampled_by,omitempty"` // perf's event that call stacks were taken at: cycles, or cpu-clock where there are no counters
 	Doubts      []string         `json:"doubts,omitempty"`
 }

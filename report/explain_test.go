@@ -88,8 +88,9 @@ func explanation() lab.Explanation {
 			{Name: "library malloc", Base: "system", Candidate: "jemalloc 5.3"},
 			{Name: "innodb_buffer_pool_size", Base: "1G", Candidate: "2G", Asked: true},
 		},
-		Cost:   []lab.InstrumentCost{{Instrument: lab.Stacks, Variant: base, Ratio: 0.97, N: 3}, {Instrument: lab.Waits, Variant: cand, Ratio: 0.81, N: 3}},
-		Doubts: []string{"a plan flips: the candidate had 2 different ones over 3 looks"},
+		Cost:      []lab.InstrumentCost{{Instrument: lab.Stacks, Variant: base, Ratio: 0.97, N: 3}, {Instrument: lab.Waits, Variant: cand, Ratio: 0.81, N: 3}},
+		SampledBy: "cpu-clock",
+		Doubts:    []string{"a plan flips: the candidate had 2 different ones over 3 looks"},
 	}
 }
 

@@ -17,6 +17,7 @@ type env struct {
 	stdout, stderr io.Writer
 	labDir         string // as given; the lab's directory
 	cacheDir       string // as given; the builds'
+	symbolDir      string // as given; with files of debug symbols; "": none
 }
 
 // terminal returns the width of standard output, and false where it is no terminal.

@@ -19,6 +19,7 @@ import (
 	"backslide/explain"
 	"backslide/lab"
 	"backslide/probe/plan"
+	"backslide/probe/stacks"
 	"backslide/report"
 	"backslide/run"
 	"backslide/store"
@@ -31,6 +32,7 @@ type explainFlags struct {
 	rounds        int
 	slice         time.Duration
 	stored, again bool
+	callGraph     string
 	format        string
 	stacks        string
 }
@@ -47,6 +49,9 @@ func newExplain(e *env) *cobra.Command {
 		Example: "  backslide explain last point-query --clients 4\n  backslide explain 3 scan --format markdown",
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.callGraph != stacks.FramePointers && f.callGraph != stacks.Dwarf {
+				return fmt.Errorf("--call-graph %s: it is %s or %s", f.callGraph, stacks.FramePointers, stacks.Dwarf)
+			}
 			x, err := e.explain(cmd.Context(), args, f)
 			if err != nil {
 				return err
@@ -62,6 +67,7 @@ func newExplain(e *env) *cobra.Command {
 	cmd.Flags().DurationVar(&f.slice, "slice", watchedSlice, "`length` of watched slices")
 	cmd.Flags().BoolVar(&f.stored, "stored", false, "start nothing: explain from what is stored")
 	cmd.Flags().BoolVar(&f.again, "again", false, "watch more rounds, though there are some")
+	cmd.Flags().StringVar(&f.callGraph, "call-graph", stacks.FramePointers, "how callers are found: `fp`, by frame pointers; dwarf, by copies of the stack, for builds without frame pointers")
 	cmd.Flags().StringVar(&f.stacks, "stacks", "", "`directory` to write both sides' call stacks to, for go tool pprof and as folded text, and their flame graph")
 	cmd.Flags().StringVar(&f.format, "format", "text", "`format`: text, markdown, json")
 	return cmd
@@ -99,7 +105,7 @@ func (e *env) explain(ctx context.Context, args []string, f explainFlags) (lab.E
 		return lab.Explanation{}, err
 	}
 	if !f.stored && (f.again || !hasBoth(seen, c)) {
-		if err := e.diagnose(ctx, st, r, []lab.Comparison{c}, seen, f.rounds, f.slice); err != nil {
+		if err := e.diagnose(ctx, st, r, []lab.Comparison{c}, seen, looking{f.rounds, f.slice, f.callGraph}); err != nil {
 			return lab.Explanation{}, err
 		}
 		if seen, err = observations(ctx, st, r.ID); err != nil {
@@ -241,7 +247,7 @@ func ofCell(seen []lab.Observation, c lab.Comparison, v lab.Variant) []lab.Obser
 }
 
 // diagnose watches both sides of comparisons, on servers started for it.
-func (e *env) diagnose(ctx context.Context, st *store.Store, r lab.Run, cs []lab.Comparison, seen []lab.Observation, rounds int, slice time.Duration) (err error) {
+func (e *env) diagnose(ctx context.Context, st *store.Store, r lab.Run, cs []lab.Comparison, seen []lab.Observation, how looking) (err error) {
 	s, err := e.setup(ctx, r.Experiment)
 	if err != nil {
 		return fmt.Errorf("diagnose run %d: %w", r.ID, err)
@@ -267,7 +273,7 @@ func (e *env) diagnose(ctx context.Context, st *store.Store, r lab.Run, cs []lab
 	if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
 		return err
 	}
-	return w.look(ctx, s, r, cs, seen, rounds, slice)
+	return w.look(ctx, s, r, cs, seen, how)
 }
 
 // diagnose watches everything that was called in a run that has just ended.
@@ -280,7 +286,7 @@ func (w *wiring) diagnose(ctx context.Context, s *setup, sum lab.Summary) error 
 	if err != nil {
 		return err
 	}
-	return w.look(ctx, s, sum.Run, called, seen, sum.Run.Plan.Diagnose, watchedSlice)
+	return w.look(ctx, s, sum.Run, called, seen, looking{sum.Run.Plan.Diagnose, watchedSlice, stacks.FramePointers})
 }
 
 func isCalled(c lab.Comparison) bool { return c.Verdict == lab.Regressed || c.Verdict == lab.Improved }
@@ -289,8 +295,15 @@ func isCalled(c lab.Comparison) bool { return c.Verdict == lab.Regressed || c.Ve
 // longer than what reading the counters takes.
 const watchedSlice = time.Second
 
+// looking says how a diagnosis watches.
+type looking struct {
+	rounds    int           // how often servers are started for it
+	slice     time.Duration // of slices at least
+	callGraph string        // how callers are found, as perf names it
+}
+
 // look has the conductor watch comparisons of a run.
-func (w *wiring) look(ctx context.Context, s *setup, r lab.Run, cs []lab.Comparison, seen []lab.Observation, rounds int, slice time.Duration) error {
+func (w *wiring) look(ctx context.Context, s *setup, r lab.Run, cs []lab.Comparison, seen []lab.Observation, how looking) error {
 	wanted := map[pair]bool{}
 	for _, c := range cs {
 		wanted[pair{c.Level, c.Candidate}] = true
@@ -302,8 +315,8 @@ func (w *wiring) look(ctx context.Context, s *setup, r lab.Run, cs []lab.Compari
 	return w.conductor.Diagnose(ctx, r, run.Diagnosis{
 		Open:        func(l lab.Level, v lab.Variant) bool { return wanted[pair{l, v}] },
 		Instruments: []lab.Instrument{lab.Plain, lab.Stacks, lab.Plans, lab.Waits},
-		First:       next, Rounds: rounds, Slice: slice,
-	}, newWatcher(w, s, r))
+		First:       next, Rounds: how.rounds, Slice: how.slice,
+	}, newWatcher(w, s, r, how.callGraph))
 }
 
 // explanation judges what is known of a comparison, and returns the stacks that it has the
@@ -326,6 +339,7 @@ func explanation(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparis
 	x := explain.Explain(in)
 	p, err := profilesOf(ctx, st, r, c, seen)
 	if err == nil && p.both() {
+		x.SampledBy = p.base.Profile.Event
 		x.Calls, err = p.calls()
 	}
 	if err != nil {

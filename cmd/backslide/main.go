@@ -90,6 +90,7 @@ func newRoot(e *env) *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&e.labDir, "lab", envOr("BACKSLIDE_LAB", "lab"), "the lab: a `directory` for results and data sets")
 	cmd.PersistentFlags().StringVar(&e.cacheDir, "cache", envOr("BACKSLIDE_CACHE", defaultCache()), "`directory` for server builds")
+	cmd.PersistentFlags().StringVar(&e.symbolDir, "symbols", os.Getenv("BACKSLIDE_SYMBOLS"), "`directory` with debug symbols of servers, as /usr/lib/debug, or where a package of them was unpacked")
 	cmd.AddCommand(
 		newQuickstart(e), newBuilds(e), newFetch(e), newCheck(e), newRun(e), newCompare(e), newHistory(e), newExplain(e), newReport(e), newImport(e), newSelftest(e),
 		newClient(e),

@@ -227,6 +227,7 @@ type wiring struct {
 	conductor *run.Conductor
 	store     *store.Store
 	freezer   *proc.Freezer
+	symbols   string // directory with files of debug symbols; "": none
 }
 
 func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) (*wiring, error) {
@@ -246,7 +247,7 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 	if err != nil {
 		return nil, err
 	}
-	w := &wiring{store: st}
+	w := &wiring{store: st, symbols: e.symbolDir}
 	if w.freezer, err = newFreezer(ctx, s.Plan.Freeze); err != nil {
 		return nil, err
 	}

@@ -16,9 +16,10 @@ import (
 
 // sampler records call stacks of servers with perf.
 type sampler struct {
-	dir   string // for recordings; they are read and removed
-	event string
-	guard *proc.Guard
+	dir       string // for recordings; they are read and removed
+	event     string
+	callGraph string // as stacks.Record has it
+	guard     *proc.Guard
 }
 
 // How long a recording may take beside the slice.
@@ -39,7 +40,7 @@ func (s *sampler) start(ctx context.Context, pid int) (func(context.Context, ...
 	file := filepath.Join(dir, "data")
 	var complaint strings.Builder
 	p, err := proc.Start(proc.Spec{
-		Args: stacks.Record{PID: pid, Event: s.event, Output: file, MaxSize: recordingMax}.Args(), Env: stacks.Env(os.Environ()),
+		Args: stacks.Record{PID: pid, Event: s.event, CallGraph: s.callGraph, Output: file, MaxSize: recordingMax}.Args(), Env: stacks.Env(os.Environ()),
 		Stderr: &complaint, Guard: s.guard, Remove: []string{dir},
 	})
 	if err != nil {

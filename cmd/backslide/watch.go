@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"backslide/lab"
@@ -30,17 +29,18 @@ type watcher struct {
 	seed    uint64
 	store   *store.Store
 	setup   *setup
+	symbols string // the user's directory with files of symbols; "": none
 	sampler sampler
 }
 
-func newWatcher(w *wiring, s *setup, r lab.Run) *watcher {
+func newWatcher(w *wiring, s *setup, r lab.Run, callGraph string) *watcher {
 	event := "cpu-clock"
 	if r.Host.HardwareCycles {
 		event = "cycles"
 	}
 	return &watcher{
-		run: r.ID, seed: r.Plan.Seed, store: w.store, setup: s,
-		sampler: sampler{dir: w.dir, event: event, guard: w.guard},
+		run: r.ID, seed: r.Plan.Seed, store: w.store, setup: s, symbols: w.symbols,
+		sampler: sampler{dir: w.dir, event: event, callGraph: callGraph, guard: w.guard},
 	}
 }
 
@@ -112,8 +112,7 @@ func (w *watcher) stacks(ctx context.Context, x run.Watched) (func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	// perf itself looks below /usr/lib/debug of the host, not of the build's tree.
-	names := &stacks.Files{Debug: []string{filepath.Join(w.setup.builds[x.Key.Cell.Variant.Build].BaseDir, "lib", "debug")}}
+	names := &stacks.Files{Debug: symbolDirs(w.symbols, w.setup.builds[x.Key.Cell.Variant.Build])}
 	return func(ctx context.Context, sl lab.Slice) (lab.Observation, error) {
 		selections := []stacks.Select{{Name: names.Name}}
 		if len(x.Conns.Threads) > 0 {
@@ -124,7 +123,7 @@ func (w *watcher) stacks(ctx context.Context, x run.Watched) (func(context.Conte
 			return lab.Observation{}, err
 		}
 		all := profiles[0]
-		o := lab.Observation{Unknown: all.UnknownShare()}
+		o := lab.Observation{Unknown: all.UnknownShare(), Nameless: nameless(all)}
 		family := w.setup.builds[x.Key.Cell.Variant.Build].Family
 		cpu := (sl.Usage.ServerUser + sl.Usage.ServerSystem) / float64(sl.Ops)
 		clients, conn := all, cpu

@@ -166,17 +166,34 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 // UnknownShare returns the share of the weight, between 0 and 1, whose innermost frame has
 // no symbol, or which has no frame at all.
 func (p *Profile) UnknownShare() float64 {
-	if p.total.Weight <= 0 {
-		return 0
+	sum := 0.0
+	for _, share := range p.UnknownShares() {
+		sum += share
 	}
-	unknown := 0.0
+	return min(sum, 1)
+}
+
+// UnknownShares returns the same by the file that the innermost frame is in, as perf wrote
+// it; under "" what has no frame or whose file is not known.
+func (p *Profile) UnknownShares() map[string]float64 {
+	out := map[string]float64{}
+	if p.total.Weight <= 0 {
+		return out
+	}
 	p.Stacks(func(stack []Frame, a Amount) bool {
-		if len(stack) == 0 || stack[len(stack)-1].nameless() {
-			unknown += a.Weight
+		switch {
+		case len(stack) == 0:
+			out[""] += a.Weight / p.total.Weight
+		case stack[len(stack)-1].nameless():
+			file := stack[len(stack)-1].DSO
+			if file == Unknown {
+				file = ""
+			}
+			out[file] += a.Weight / p.total.Weight
 		}
 		return true
 	})
-	return unknown / p.total.Weight
+	return out
 }
 
 // Folded writes a line per stack, as flame graph tools read it: names from the outermost

@@ -1,58 +1,174 @@
 package stacks
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/hex"
+	"hash/crc32"
+	"io"
+	"maps"
+	"os"
 	"path/filepath"
+
+	"github.com/ulikunitz/xz"
 )
 
-// readSymbols returns the functions of a file by address, from the file of its symbols,
-// which strip(1) or a package of debug symbols has put into one of the Debug directories.
+// readSymbols returns the functions of a file by address: those that it exports, those of
+// the compressed table that some distributions leave in stripped files, and those of the
+// file that strip(1) or a package of debug symbols has put them into.
 func (f *Files) readSymbols(file string) map[uint64]string {
-	id := buildID(file)
-	for _, dir := range f.Debug {
-		names := []string{filepath.Join(dir, file) + ".debug", filepath.Join(dir, filepath.Base(file)) + ".debug"}
-		if len(id) > 2 {
-			names = append([]string{filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug")}, names...)
-		}
-		for _, name := range names {
-			// A file of other bits would give wrong names, which are worse than none.
-			if id != "" && buildID(name) == id {
-				return functionSymbols(name)
-			}
+	e, err := elf.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer e.Close()
+	out := exported(e)
+	maps.Copy(out, functionSymbols(e))
+	maps.Copy(out, miniSymbols(e))
+	id, link := buildIDOf(e), debugLinkOf(e)
+	for _, name := range f.debugFiles(file, id, link.name) {
+		// A file of other bits would give wrong names, which are worse than none.
+		if id != "" && buildID(name) == id || id == "" && link.is(name) {
+			maps.Copy(out, symbolsOf(name))
+			break
 		}
 	}
-	return nil
+	return out
 }
 
-func functionSymbols(file string) map[uint64]string {
-	f, err := elf.Open(file)
+// debugFiles returns where the symbols of a file may be, in the order in which GDB looks:
+// GDB manual, "Debugging Information in Separate Files". And, since packages of symbols are
+// unpacked elsewhere than servers, under the file's own name alone.
+func (f *Files) debugFiles(file, id, link string) []string {
+	var out []string
+	if len(id) > 2 {
+		for _, dir := range f.Debug {
+			out = append(out, filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
+		}
+	}
+	here, base := filepath.Split(file)
+	if link != "" {
+		out = append(out, filepath.Join(here, link), filepath.Join(here, ".debug", link))
+	}
+	for _, dir := range f.Debug {
+		out = append(out, filepath.Join(dir, file)+".debug", filepath.Join(dir, base)+".debug", filepath.Join(dir, base))
+		if link != "" {
+			out = append(out, filepath.Join(dir, here, link), filepath.Join(dir, link))
+		}
+	}
+	return out
+}
+
+func symbolsOf(file string) map[uint64]string {
+	e, err := elf.Open(file)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	all, err := f.Symbols()
+	defer e.Close()
+	return functionSymbols(e)
+}
+
+func functionSymbols(e *elf.File) map[uint64]string {
+	all, err := e.Symbols()
 	if err != nil {
 		return nil
 	}
+	return functionsAmong(all)
+}
+
+func exported(e *elf.File) map[uint64]string {
+	all, err := e.DynamicSymbols()
+	if err != nil {
+		return map[uint64]string{}
+	}
+	return functionsAmong(all)
+}
+
+// functionsAmong returns the functions that are defined in the file.
+func functionsAmong(all []elf.Symbol) map[uint64]string {
 	out := map[uint64]string{}
 	for _, s := range all {
-		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Value != 0 {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Value != 0 && s.Section != elf.SHN_UNDEF {
 			out[s.Value] = s.Name
 		}
 	}
 	return out
 }
 
-// buildID returns the build id of an ELF file in hex, "" if it has none: the note that
-// ld(1) writes with --build-id.
+// maxMini bounds what a compressed table may unpack to.
+const maxMini = 256 << 20
+
+// miniSymbols reads .gnu_debugdata: an ELF file with the names of functions that are not
+// exported, compressed by xz. GDB manual, "MiniDebugInfo".
+func miniSymbols(e *elf.File) map[uint64]string {
+	sec := e.Section(".gnu_debugdata")
+	if sec == nil {
+		return nil
+	}
+	r, err := xz.NewReader(sec.Open())
+	if err != nil {
+		return nil
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxMini))
+	if err != nil {
+		return nil
+	}
+	mini, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	return functionSymbols(mini)
+}
+
+// debugLink is the name of a file of symbols and its checksum, as objcopy(1) writes them
+// with --add-gnu-debuglink.
+type debugLink struct {
+	name string // "": none
+	sum  uint32 // CRC-32 of the file
+}
+
+func debugLinkOf(e *elf.File) debugLink {
+	sec := e.Section(".gnu_debuglink")
+	if sec == nil {
+		return debugLink{}
+	}
+	// The name, zeros up to a multiple of four, the checksum.
+	b, err := sec.Data()
+	end := bytes.IndexByte(b, 0)
+	if err != nil || end <= 0 || len(b) < 4 || len(b) > 1<<12 {
+		return debugLink{}
+	}
+	return debugLink{name: filepath.Base(string(b[:end])), sum: e.ByteOrder.Uint32(b[len(b)-4:])}
+}
+
+// is reports whether a file is the one that the link means.
+func (l debugLink) is(file string) bool {
+	if l.name == "" {
+		return false
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum := crc32.NewIEEE()
+	_, err = io.Copy(sum, f)
+	return err == nil && sum.Sum32() == l.sum
+}
+
+// buildID returns the build id of an ELF file in hex, "" if it has none.
 func buildID(file string) string {
-	f, err := elf.Open(file)
+	e, err := elf.Open(file)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	sec := f.Section(".note.gnu.build-id")
+	defer e.Close()
+	return buildIDOf(e)
+}
+
+// buildIDOf reads the note that ld(1) writes with --build-id.
+func buildIDOf(e *elf.File) string {
+	sec := e.Section(".note.gnu.build-id")
 	if sec == nil {
 		return ""
 	}

@@ -12,12 +12,13 @@ import (
 
 // Files finds where functions begin in files that were stripped of their symbols, from the
 // table that exceptions are unwound by, which stripping leaves. So functions without a
-// name can at least be told from each other. Where the symbols were put into a file of
-// their own and that is there, functions have their names. The zero value is ready; it is
-// not for use by several goroutines.
+// name can at least be told from each other. Where the file has names after all, or they
+// were put into a file of their own and that is there, functions have them. The zero value
+// is ready; it is not for use by several goroutines.
 type Files struct {
 	// Debug are directories with files of symbols, as /usr/lib/debug: by build id below
-	// .build-id, or under the path of the file that they belong to.
+	// .build-id, or under the path or name of the file that they belong to. What strip(1)
+	// left a link to is also looked for beside the file.
 	Debug []string
 
 	starts map[string]*functions
@@ -26,7 +27,7 @@ type Files struct {
 // functions are those of one file.
 type functions struct {
 	begin    []uint64          // addresses, ascending
-	symbols  map[uint64]string // by address, from a file of symbols
+	symbols  map[uint64]string // by address, of those that have one
 	segments []elf.ProgHeader
 }
 

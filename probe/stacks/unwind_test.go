@@ -1,22 +1,25 @@
 package stacks
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ulikunitz/xz"
 
 	"backslide/proc"
 )
 
-// TestFiles looks up functions of the C library, whose exported symbols say where they
-// begin, as if it had none.
+// TestFiles looks up functions of the C library, which exports them, by their first and
+// last byte.
 func TestFiles(t *testing.T) {
 	libs, err := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
 	if err != nil || len(libs) == 0 {
@@ -31,6 +34,10 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := map[uint64][]string{} // a function may have several names
+	for _, s := range symbols {
+		at[s.Value] = append(at[s.Value], s.Name)
+	}
 	var files Files
 	tried, wrong := 0, 0
 	for _, s := range symbols {
@@ -44,7 +51,7 @@ func TestFiles(t *testing.T) {
 			}
 		}
 		tried++
-		if a, b := files.Name(libs[0], offset), files.Name(libs[0], offset+s.Size-1); a != b || !strings.HasPrefix(a, "[libc.so+0x") {
+		if a, b := files.Name(libs[0], offset), files.Name(libs[0], offset+s.Size-1); a != b || !slices.Contains(at[s.Value], a) {
 			wrong++ // written in assembly with several entries, or split
 		}
 	}
@@ -176,23 +183,91 @@ func TestLiveStripped(t *testing.T) {
 	}
 }
 
-// TestSymbols: functions bear the names of a file of symbols of the same build id, and of
-// no other.
+// TestSymbols: functions bear the names of a file of symbols of the same build id or, where
+// there is none, of the same checksum, and of no other.
 func TestSymbols(t *testing.T) {
-	here := t.TempDir()
-	program, source := filepath.Join(here, "program"), filepath.Join(here, "a.c")
+	for name, buildIDs := range map[string]string{"build id": "--build-id=sha1", "checksum": "--build-id=none"} {
+		t.Run(name, func(t *testing.T) {
+			p := newStripped(t, buildIDs)
+			beside, unpacked, wrong := filepath.Join(p.dir, ".debug"), t.TempDir(), t.TempDir()
+			p.copy(t, "/bin/sh", filepath.Join(wrong, "program.debug"))
+			dirs := map[string]string{wrong: "[program+0x", unpacked: "far_away"}
+			p.copy(t, p.symbols, filepath.Join(unpacked, "program.debug"))
+			if id := buildID(p.program); id != "" {
+				byID, byPath, other := t.TempDir(), t.TempDir(), t.TempDir()
+				file := filepath.Join(".build-id", id[:2], id[2:]+".debug")
+				p.copy(t, p.symbols, filepath.Join(byID, file))
+				p.copy(t, p.symbols, filepath.Join(byPath, p.program)+".debug")
+				p.copy(t, "/bin/sh", filepath.Join(other, file))
+				dirs[byID], dirs[byPath], dirs[other] = "far_away", "far_away", "[program+0x"
+			}
+			for dir, want := range dirs {
+				if got := (&Files{Debug: []string{dir}}).Name(p.program, p.offset+5); !strings.HasPrefix(got, want) {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+			p.copy(t, p.symbols, filepath.Join(beside, "program.debug"))
+			if got := new(Files).Name(p.program, p.offset+5); got != "far_away" {
+				t.Errorf("beside the program: %s, want far_away", got)
+			}
+		})
+	}
+}
+
+// TestMini: functions bear the names of a compressed table within the file, and those that
+// the file exports.
+func TestMini(t *testing.T) {
+	p := newStripped(t, "--build-id=sha1")
+	if got := new(Files).Name(p.program, p.offset+5); !strings.HasPrefix(got, "[program+0x") {
+		t.Errorf("%s without any names", got)
+	}
+	var packed bytes.Buffer
+	w, err := xz.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, err := os.ReadFile(p.symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(symbols); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mini := filepath.Join(p.dir, "mini.xz")
+	if err := os.WriteFile(mini, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.tool(t, "objcopy", "--add-section", ".gnu_debugdata="+mini, p.program)
+	if got := new(Files).Name(p.program, p.offset+5); got != "far_away" {
+		t.Errorf("%s, want far_away", got)
+	}
+	exports := newStripped(t, "--build-id=sha1", "-rdynamic")
+	if got := new(Files).Name(exports.program, exports.offset+5); got != "far_away" {
+		t.Errorf("exported: %s, want far_away", got)
+	}
+}
+
+// stripped is a program whose symbols were put into a file of their own.
+type stripped struct {
+	dir              string
+	program, symbols string // files
+	offset           uint64 // of the function far_away in the program
+}
+
+func newStripped(t *testing.T, linker string, flags ...string) stripped {
+	t.Helper()
+	p := stripped{dir: t.TempDir()}
+	p.program, p.symbols = filepath.Join(p.dir, "program"), filepath.Join(t.TempDir(), "program.debug")
+	source := filepath.Join(p.dir, "a.c")
 	if err := os.WriteFile(source, []byte("int far_away(int x) { return x * 3 + 1; }\nint main(int n, char **a) { return far_away(n); }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	// The race detector needs a C compiler too.
-	if _, err := proc.Output(t.Context(), proc.Command{Args: []string{"gcc", "-O0", "-Wl,--build-id=sha1", "-o", program, source}}); err != nil {
-		t.Fatal(err)
-	}
-	id := buildID(program)
-	if len(id) != 40 {
-		t.Fatalf("build id %q, want 20 bytes", id)
-	}
-	f, err := elf.Open(program)
+	p.tool(t, "gcc", append([]string{"-O0", "-Wl," + linker, "-o", p.program, source}, flags...)...)
+	f, err := elf.Open(p.program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,30 +276,36 @@ func TestSymbols(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	offset := uint64(0)
 	for _, s := range symbols {
-		for _, p := range f.Progs {
-			if s.Name == "far_away" && p.Type == elf.PT_LOAD && s.Value >= p.Vaddr && s.Value < p.Vaddr+p.Filesz {
-				offset = s.Value - p.Vaddr + p.Off
+		for _, g := range f.Progs {
+			if s.Name == "far_away" && g.Type == elf.PT_LOAD && s.Value >= g.Vaddr && s.Value < g.Vaddr+g.Filesz {
+				p.offset = s.Value - g.Vaddr + g.Off
 			}
 		}
 	}
-	byID, byPath, wrong := t.TempDir(), t.TempDir(), t.TempDir()
-	for name, target := range map[string]string{
-		filepath.Join(byID, ".build-id", id[:2], id[2:]+".debug"):  program,
-		filepath.Join(byPath, program) + ".debug":                  program,
-		filepath.Join(wrong, ".build-id", id[:2], id[2:]+".debug"): "/bin/sh",
-	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(target, name); err != nil {
-			t.Fatal(err)
-		}
+	p.tool(t, "objcopy", "--only-keep-debug", p.program, p.symbols)
+	p.tool(t, "strip", "--strip-all", p.program)
+	p.tool(t, "objcopy", "--add-gnu-debuglink="+p.symbols, p.program)
+	return p
+}
+
+func (p stripped) tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if _, err := proc.Output(t.Context(), proc.Command{Args: append([]string{name}, args...)}); err != nil {
+		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{byID: "far_away", byPath: "far_away", wrong: "[program+0x"} {
-		if got := (&Files{Debug: []string{dir}}).Name(program, offset+5); !strings.HasPrefix(got, want) {
-			t.Errorf("%s, want %s", got, want)
-		}
+}
+
+func (p stripped) copy(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
