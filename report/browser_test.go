@@ -137,6 +137,16 @@ func eval[T any](b *tab, js string) T {
 	return get(b, chromedp.Evaluate[T](js))
 }
 
+// wait waits until a JavaScript expression is true.
+func (b *tab) wait(js string) {
+	b.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !eval[bool](b, "Boolean("+js+")"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("after 30 s it is still not true that %s", js)
+		}
+	}
+}
+
 // clean fails the test if the page complained or asked for anything.
 func (b *tab) clean() {
 	b.t.Helper()
@@ -247,7 +257,7 @@ func testNoNetwork(t *testing.T, browser context.Context) {
 		asked = append(asked, r.URL.Path)
 		mu.Unlock()
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if err := HTML(w, first()); err != nil {
+		if err := HTML(w, first(), Options{}); err != nil {
 			t.Error(err)
 		}
 	}))

@@ -13,18 +13,15 @@ import (
 
 // estimatePage is what the template of an import draws.
 type estimatePage struct {
-	Policy string
-	Style  template.CSS
-	Script template.JS
-
-	Title, Subtitle string
-	Standing        []string
-	Groups          []estimateGroup
-	Summary         estimateTable
-	Tables          []estimateTable // the view that was asked for, if not the groups
-	Doubts          []string
-	Problems        []string
-	Figures         figures
+	head
+	Subtitle string
+	Standing []string
+	Groups   []estimateGroup
+	Summary  estimateTable
+	Tables   []estimateTable // the view that was asked for, if not the groups
+	Doubts   []string
+	Problems []string
+	Figures  figures
 }
 
 type estimateGroup struct {
@@ -59,19 +56,14 @@ type estimateTableRow struct {
 // estimatesPage writes a self-contained page of an import: heat maps of the groups of
 // steps, whose colours say sizes and no verdicts, and the tables of the view.
 func estimatesPage(w io.Writer, e lab.Estimates, o Options) error {
-	style, err := assets.ReadFile("html/style.css")
-	if err != nil {
-		return err
-	}
-	script, err := assets.ReadFile("html/script.js")
+	h, err := newHead(clean(e.Name), true)
 	if err != nil {
 		return err
 	}
 	s, view := sheetOf(e, o), o.View
 	o.View = Full // the heat maps are in every view
 	p := estimatePage{
-		Policy: policy(script), Style: template.CSS(style), Script: template.JS(script), Title: clean(e.Name),
-		Standing: s.standing(o), Doubts: few20(e.Doubts), Problems: few20(e.Problems), Summary: pageTable(s.summarySection(e.Groups)),
+		head: h, Standing: s.standing(o), Doubts: few20(e.Doubts), Problems: few20(e.Problems), Summary: pageTable(s.summarySection(e.Groups)),
 	}
 	if len(s.columns) > 0 {
 		p.Subtitle = fmt.Sprintf("What others measured · %s · base %s", count(len(s.columns), "variant"), s.columns[s.base].name)
@@ -86,11 +78,7 @@ func estimatesPage(w io.Writer, e lab.Estimates, o Options) error {
 	for _, sec := range s.pageView(e, view) {
 		p.Tables = append(p.Tables, pageTable(sec))
 	}
-	t, err := template.New("estimates.html").ParseFS(assets, "html/estimates.html", "html/table.html")
-	if err == nil {
-		err = t.Execute(w, p)
-	}
-	if err != nil {
+	if err := render(w, "estimates.html", p, false); err != nil {
 		return fmt.Errorf("write page of %s: %w", e.Name, err)
 	}
 	return nil

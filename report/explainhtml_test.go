@@ -27,7 +27,7 @@ func drawn(t *testing.T) []byte {
 func pageWith(t *testing.T, s lab.Summary, whys ...Why) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, s, whys...); err != nil {
+	if err := HTML(&b, s, Options{Whys: whys}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -85,6 +85,34 @@ Not the same in all runs, and what is not followed
 	}
 }
 
+// The page of a run has what moved up to it, and of very many tracks draws no others.
+func TestPagePast(t *testing.T) {
+	page := func(h lab.History) string {
+		var b bytes.Buffer
+		if err := HTML(&b, first(), Options{Past: h}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	got := page(past())
+	for _, want := range []string{"10 runs up to this one", `<a href="#t0">point-query at 4 clients</a>: −9.5 %`, `aria-label="scan at 4 clients`, "kernels differ: 6.1 (run 1)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	many := past()
+	for range 100 {
+		many.Tracks = append(many.Tracks, many.Tracks[1])
+	}
+	got = page(many)
+	if strings.Contains(got, `aria-label="scan at 4 clients`) || !strings.Contains(got, `aria-label="point-query at 4 clients`) || !strings.Contains(got, "The 101 tracks that did not move are drawn by") {
+		t.Error("of very many tracks, those that moved are not the ones that are drawn")
+	}
+	if got := page(lab.History{}); strings.Contains(got, `id="past"`) {
+		t.Error("without earlier runs the page tells of them")
+	}
+}
+
 // A drift, a trend and throughput itself have their own words.
 func TestHistoryWords(t *testing.T) {
 	h := past()

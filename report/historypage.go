@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strconv"
@@ -22,18 +21,22 @@ const (
 
 // historyPage is what its template draws.
 type historyPage struct {
-	Policy   string
-	Style    template.CSS
-	Title    string
+	head
 	Subtitle string
-	Summary  string
-	Moved    []movedPart
-	Width    int
-	Height   int
-	Several  bool
-	Tracks   []trackPart
+	Large    bool
+	Moves    movesPart
 	Runs     []runPart
-	Doubts   []string
+}
+
+// movesPart is what moved over the runs, and how levels went.
+type movesPart struct {
+	Summary string
+	Moved   []movedPart
+	Width   int
+	Height  int
+	Several bool
+	Tracks  []trackPart
+	Doubts  []string
 }
 
 type movedPart struct{ ID, Mark, Class, Where, What string }
@@ -62,39 +65,72 @@ type dotPart struct{ X, Y, Text, Class string }
 
 // historyHTML writes one self-contained page without a script.
 func historyHTML(w io.Writer, h lab.History) error {
-	style, err := assets.ReadFile("html/style.css")
+	t := newTale(h)
+	name := "History of " + clean(h.Name)
+	top, err := newHead(name, false)
 	if err != nil {
 		return err
 	}
-	t, err := template.New("history.html").ParseFS(assets, "html/history.html")
-	if err != nil {
-		return fmt.Errorf("write page of %s: %w", h.Name, err)
-	}
-	s := newTale(h)
 	p := historyPage{
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src 'unsafe-inline'", Style: template.CSS(style),
-		Title: "History of " + clean(h.Name), Subtitle: strings.TrimPrefix(s.title(), "History of "+clean(h.Name)+": ") + " · " + s.subject(), Summary: s.summary(),
-		Width: chartWidth, Height: chartHeight, Several: s.several,
-	}
-	id := map[string]string{}
-	for i, x := range h.Tracks {
-		part := s.trackPart(x, fmt.Sprintf("t%d", i))
-		id[x.Name+"\x00"+x.Level.String()] = part.ID
-		p.Tracks = append(p.Tracks, part)
-	}
-	for _, x := range s.moved() {
-		p.Moved = append(p.Moved, movedPart{id[x.Name+"\x00"+x.Level.String()], mark(x), moveClass(x), s.at(x), strings.Join(s.says(x), "; ")})
+		head: top, Subtitle: strings.TrimPrefix(t.title(), name+": ") + " · " + t.subject(), Moves: t.moves(h.Tracks), Large: len(h.Tracks) > 200,
 	}
 	for _, r := range h.Runs {
 		p.Runs = append(p.Runs, runPart{strconv.FormatInt(r.ID, 10), r.Started.UTC().Format("2006-01-02 15:04 UTC"), clean(r.Base.String())})
 	}
-	for _, d := range h.Doubts {
-		p.Doubts = append(p.Doubts, clean(d))
-	}
-	if err := t.Execute(w, p); err != nil {
+	if err := render(w, "history.html", p, false); err != nil {
 		return fmt.Errorf("write page of %s: %w", h.Name, err)
 	}
 	return nil
+}
+
+// moves tells what moved, and draws the tracks that are given.
+func (t tale) moves(drawn []lab.Track) movesPart {
+	p := movesPart{Summary: t.summary(), Width: chartWidth, Height: chartHeight, Several: t.several}
+	type place struct {
+		name  string
+		level lab.Level
+	}
+	id := map[place]string{}
+	for i, x := range drawn {
+		part := t.trackPart(x, fmt.Sprintf("t%d", i))
+		id[place{x.Name, x.Level}] = part.ID
+		p.Tracks = append(p.Tracks, part)
+	}
+	for _, x := range t.moved() {
+		p.Moved = append(p.Moved, movedPart{id[place{x.Name, x.Level}], mark(x), moveClass(x), t.at(x), strings.Join(t.says(x), "; ")})
+	}
+	for _, d := range t.Doubts {
+		p.Doubts = append(p.Doubts, clean(d))
+	}
+	return p
+}
+
+// pastPart is the section of a run's page on the runs before it.
+type pastPart struct {
+	About  string
+	Closed bool
+	Fold   string
+	Moves  movesPart
+}
+
+const mostTracks = 60 // that a run's page draws beside those that moved
+
+// newPast arranges the runs up to this one. Empty without an earlier one. Of very many
+// tracks, those that did not move are left to a page of their own.
+func newPast(h lab.History) pastPart {
+	if len(h.Runs) < 2 {
+		return pastPart{}
+	}
+	t := newTale(h)
+	drawn := h.Tracks
+	p := pastPart{About: fmt.Sprintf("%s. %s up to this one.", t.subject(), sentenceCase(count(len(h.Runs), "run")))}
+	if len(drawn) > mostTracks {
+		drawn = t.moved()
+		p.About += fmt.Sprintf(" The %d tracks that did not move are drawn by `backslide history %s -o history.html`.", len(h.Tracks)-len(drawn), clean(h.Name))
+	}
+	p.Moves = t.moves(drawn)
+	p.Fold, p.Closed = count(len(drawn), "track"), len(drawn) > 12
+	return p
 }
 
 func moveClass(x lab.Track) string {

@@ -1,34 +1,25 @@
 package report
 
 import (
-	"crypto/sha256"
-	"embed"
-	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 
 	"backslide/lab"
 )
 
-//go:embed html
-var assets embed.FS
-
 // HTML writes one self-contained page: no network, no file beside it. It works without
-// its script, which only sorts, filters and saves figures; the content security policy
+// its script, which sorts, filters, saves figures and opens what a large page keeps
+// compressed; the content security policy
 // allows that script by its digest and nothing else, so that a name from a user or a
 // server that got through the escaping would still not run. Explanations of single
-// verdicts stand behind the table of all.
-func HTML(w io.Writer, s lab.Summary, whys ...Why) error {
-	page, err := newPage(s, whys)
+// verdicts, and how levels went over earlier runs, stand behind the table of all. Of the
+// options, only Whys and Past matter.
+func HTML(w io.Writer, s lab.Summary, o Options) error {
+	page, err := newPage(s, o)
 	if err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
-	t, err := template.New("page.html").ParseFS(assets, "html/page.html", "html/tables.html", "html/long.html", "html/table.html", "html/diagnosis.html", "html/why.html", "html/curves.html")
-	if err != nil {
-		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
-	}
-	if err := t.Execute(w, page); err != nil {
+	if err := render(w, "page.html", page, page.Large); err != nil {
 		return fmt.Errorf("write page of run %d: %w", s.Run.ID, err)
 	}
 	return nil
@@ -37,11 +28,7 @@ func HTML(w io.Writer, s lab.Summary, whys ...Why) error {
 // page is what the templates draw. It holds text that is ready to show; templates only
 // choose its place and escape it.
 type page struct {
-	Policy string
-	Style  template.CSS
-	Script template.JS
-
-	Title      string
+	head
 	Subtitle   string
 	Large      bool   // so that the browser should lay out only what is seen
 	Empty      string // said instead of everything else
@@ -53,6 +40,7 @@ type page struct {
 	Lamped     bool // so that the legend tells red and amber
 	Levels     levelTable
 	Whys       []whyPart
+	Past       pastPart
 	Long       longPart
 	Tables     []estimateTable // sums of fixed work, memory
 	Curves     []curvePart
@@ -74,20 +62,13 @@ type notePart struct {
 
 type failurePart struct{ Variant, Where, Blocks, Reason string }
 
-func newPage(s lab.Summary, whys []Why) (*page, error) {
-	style, err := assets.ReadFile("html/style.css")
-	if err != nil {
-		return nil, err
-	}
-	script, err := assets.ReadFile("html/script.js")
-	if err != nil {
-		return nil, err
-	}
+func newPage(s lab.Summary, o Options) (*page, error) {
 	v := newView(s, lab.QPS)
-	p := &page{
-		Policy: policy(script), Style: template.CSS(style), Script: template.JS(script),
-		Title: v.title(), Subtitle: v.subtitle(), Caveat: v.caveat(),
+	h, err := newHead(v.title(), true)
+	if err != nil {
+		return nil, err
 	}
+	p := &page{head: h, Subtitle: v.subtitle(), Caveat: v.caveat()}
 	var f footnotes
 	f.add(v.Footnotes...)
 	p.Whole = f.texts[:len(f.texts):len(f.texts)]
@@ -97,11 +78,12 @@ func newPage(s lab.Summary, whys []Why) (*page, error) {
 	}
 	b := builder{view: v, notes: &f, rows: map[pairing]string{}, axis: v.axis()}
 	p.Levels = b.levelTable()
-	p.Large = len(p.Levels.Rows) > manyRows
+	p.Large = p.Levels.Total > manyRows
 	p.Candidates = b.candidateParts()
 	p.Short = b.short()
 	p.Lamped = v.lamped()
-	p.Whys = whyParts(whys)
+	p.Whys = whyParts(o.Whys)
+	p.Past = newPast(o.Past)
 	p.Long = v.longPart()
 	for _, sec := range append(v.declaredTotals("", &f), v.allocators("", &f)...) {
 		p.Tables = append(p.Tables, pageTable(sec))
@@ -125,11 +107,4 @@ func newPage(s lab.Summary, whys []Why) (*page, error) {
 	}
 	p.Figures, err = newFigures(s)
 	return p, err
-}
-
-// policy forbids everything but the page's own styles and its script.
-func policy(script []byte) string {
-	sum := sha256.Sum256(script)
-	return fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'",
-		base64.StdEncoding.EncodeToString(sum[:]))
 }

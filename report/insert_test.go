@@ -147,7 +147,7 @@ func TestLongPage(t *testing.T) {
 		t.Errorf("%d places, %.80s…; want 240, one of them at the top", 1+strings.Count(got, "L"), got)
 	}
 	var out bytes.Buffer
-	if err := HTML(&out, benchmark()); err != nil {
+	if err := HTML(&out, benchmark(), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<section id="long"`, `class="num missed">100 `, `class="num behind">80.0 `, `class="stall" d="M73.8 2v5"`, `aria-label="query rate over 14 seconds, at most 110 op/s`, `href="#long"`} {

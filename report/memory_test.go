@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	cand.Config = "je"
 	s.Run.Variants = append(s.Run.Variants, cand)
 	full.Reset()
-	if err := errors.Join(Text(&full, s, Options{Decimals: 2}), HTML(&page, s)); err != nil {
+	if err := errors.Join(Text(&full, s, Options{Decimals: 2}), HTML(&page, s, Options{})); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(full.String(), "MiB resident at the end") || !strings.Contains(page.String(), "MiB resident at the end") {

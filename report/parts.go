@@ -32,8 +32,18 @@ type levelTable struct {
 	Band       [2]string
 	Middle     string
 	Unit       string
-	Rows       []levelRow
+	Total      int       // of rows
+	First      levelRows // that the page shows at first
+	Rest       levelRows // of a large page: compressed in it
 }
+
+type levelRows struct {
+	Many bool
+	Rows []levelRow
+}
+
+// firstRows is how many comparisons a large page shows before somebody asks for more.
+const firstRows = 300
 
 type levelRow struct {
 	ID        string
@@ -64,6 +74,7 @@ func (b *builder) levelTable() levelTable {
 	for _, g := range b.groups {
 		t.Groups = append(t.Groups, clean(string(g.name)))
 	}
+	var rows []levelRow
 	groupOf := map[lab.Step]string{}
 	for _, g := range b.groups {
 		for _, s := range g.steps {
@@ -73,15 +84,20 @@ func (b *builder) levelTable() levelTable {
 	for _, c := range b.candidates {
 		t.Candidates = append(t.Candidates, b.name(c))
 		for _, e := range b.entries(c) {
-			r := b.levelRow(e, fmt.Sprintf("c%d", len(t.Rows)))
+			r := b.levelRow(e, fmt.Sprintf("c%d", len(rows)))
 			r.Group = groupOf[e.level.Step]
 			for _, word := range strings.Split(r.Word, ", ") { // regressed, red
 				if !slices.Contains(t.Verdicts, word) {
 					t.Verdicts = append(t.Verdicts, word)
 				}
 			}
-			t.Rows = append(t.Rows, r)
+			rows = append(rows, r)
 		}
+	}
+	t.Total, t.First.Many, t.Rest.Many = len(rows), t.Many, t.Many
+	t.First.Rows = rows
+	if len(rows) > manyRows {
+		t.First.Rows, t.Rest.Rows = rows[:firstRows], rows[firstRows:]
 	}
 	return t
 }

@@ -25,6 +25,9 @@ type Options struct {
 	View   string     // one of Views; empty: Full
 	Whys   []Why      // explanations of single verdicts, in the page only
 
+	// Past is the history of the experiment up to this run, in the page only.
+	Past lab.History
+
 	// Decimals of ratios in text and Markdown: 3, which 0 means, or 2. With 2 they stand
 	// alone, without intervals, where a table is not about verdicts.
 	Decimals int
@@ -58,7 +61,7 @@ func Write(w io.Writer, format string, s lab.Summary, o Options) error {
 	case "text":
 		return Text(w, s, o)
 	case "html":
-		return HTML(w, s, o.Whys...)
+		return HTML(w, s, o)
 	case "csv":
 		switch o.View {
 		case Totals:

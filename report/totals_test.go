@@ -68,7 +68,7 @@ func TestTotals(t *testing.T) {
 func TestTotalsInFullReports(t *testing.T) {
 	s := totalsRun(false)
 	var text, page strings.Builder
-	if err := errors.Join(Text(&text, s, Options{}), HTML(&page, s)); err != nil {
+	if err := errors.Join(Text(&text, s, Options{}), HTML(&page, s, Options{})); err != nil {
 		t.Fatal(err)
 	}
 	if want := "b         5.00 ×1.67  2.00 ×0.50  7.00 ×1.00\n"; !strings.Contains(text.String(), want) || strings.Contains(text.String(), "by step, 1 client") {

@@ -242,6 +242,9 @@ func newReport(e *env) *cobra.Command {
 				if o.Whys, err = e.whys(cmd.Context(), s); err != nil {
 					return err
 				}
+				if o.Past, err = e.past(cmd.Context(), s.Run); err != nil {
+					return err
+				}
 			}
 			write := func(w io.Writer) error { return report.Write(w, format, s, o) }
 			switch {

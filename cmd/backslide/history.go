@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,10 +86,38 @@ func (e *env) history(ctx context.Context, name string, last int) (lab.History, 
 	if err != nil {
 		return lab.History{}, err
 	}
+	return followed(ctx, st, runs, r.Name, time.Time{}, last)
+}
+
+// mostPast is how many runs the page of one looks back.
+const mostPast = 60
+
+// past judges the runs of the same experiment up to one, for its page; of the first run
+// there is nothing to tell.
+func (e *env) past(ctx context.Context, r lab.Run) (lab.History, error) {
+	st, err := e.existingLab()
+	if err != nil {
+		return lab.History{}, err
+	}
+	defer st.Close()
+	runs, err := st.Runs(ctx)
+	if err != nil || r.Plan.Confirms != 0 {
+		return lab.History{}, err
+	}
+	h, err := followed(ctx, st, runs, r.Name, r.Started, mostPast)
+	if len(h.Runs) < 2 {
+		return lab.History{}, err
+	}
+	return h, err
+}
+
+// followed judges the runs of that name which had started by then, if there is such a
+// limit, and the newest of them at most.
+func followed(ctx context.Context, st *store.Store, runs []lab.Run, name string, until time.Time, most int) (lab.History, error) {
 	b := new(stat.Boundaries)
 	var sums []lab.Summary
 	for _, x := range runs { // the newest first
-		if x.Name != r.Name || x.Plan.Confirms != 0 || last > 0 && len(sums) == last {
+		if x.Name != name || x.Plan.Confirms != 0 || !until.IsZero() && x.Started.After(until) || most > 0 && len(sums) == most {
 			continue
 		}
 		sl, err := st.Slices(ctx, x.ID, store.Filter{Kind: lab.Measured})
@@ -101,5 +130,5 @@ func (e *env) history(ctx context.Context, name string, last int) (lab.History, 
 		}
 		sums = append(sums, s)
 	}
-	return compare.History(r.Name, sums, historySeed), nil
+	return compare.History(name, sums, historySeed), nil
 }

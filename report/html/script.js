@@ -2,6 +2,31 @@
 (() => {
   const byId = id => document.getElementById(id);
 
+  // What a large page keeps compressed is put in the place of its script element, once.
+  const unpack = async packed => {
+    const bytes = Uint8Array.from(atob(packed.textContent), c => c.charCodeAt(0));
+    const html = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
+    packed.insertAdjacentHTML('beforebegin', html);
+    packed.remove();
+  };
+  const unpacking = new Map();
+  const whole = element => Promise.all([...element.querySelectorAll('script[type="application/gzip"]')].map(packed => {
+    if (!unpacking.has(packed)) unpacking.set(packed, unpack(packed));
+    return unpacking.get(packed);
+  })).catch(() => {
+    const note = document.createElement('p');
+    note.className = 'note';
+    note.textContent = 'This browser cannot open what this page keeps compressed: it is too old.';
+    element.closest('section').append(note);
+  });
+  // What is there already is not waited for.
+  const then = (element, act) => element.querySelector('script[type="application/gzip"]') ? whole(element).then(act) : act();
+  for (const d of document.querySelectorAll('details')) {
+    const opened = () => d.open && whole(d);
+    d.addEventListener('toggle', opened);
+    opened();
+  }
+
   // Sorting: ascending, descending, then the run's own order again.
   const key = (row, i) => {
     const cell = row.cells[i];
@@ -12,29 +37,32 @@
   };
   const compare = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
   for (const table of document.querySelectorAll('table.sortable')) {
-    const body = table.tBodies[0], original = [...body.rows];
+    const body = table.tBodies[0];
+    let original;
     const heads = [...table.tHead.rows[0].cells];
+    const sort = (th, i) => {
+      original ??= [...body.rows];
+      const way = {ascending: 'descending', descending: ''}[th.getAttribute('aria-sort')] ?? 'ascending';
+      heads.forEach(h => h.removeAttribute('aria-sort'));
+      let rows = original;
+      if (way) {
+        th.setAttribute('aria-sort', way);
+        const sign = way === 'ascending' ? 1 : -1;
+        const keyed = original.map(row => [key(row, i), row]);
+        // What has no value stays at the end either way.
+        keyed.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b));
+        rows = keyed.map(pair => pair[1]);
+      }
+      body.append(...rows);
+      table.dispatchEvent(new Event('sorted'));
+    };
     heads.forEach((th, i) => {
       if ('fixed' in th.dataset) return;
       const button = document.createElement('button');
       button.type = 'button';
       button.append(...th.childNodes);
       th.append(button);
-      button.addEventListener('click', () => {
-        const way = {ascending: 'descending', descending: ''}[th.getAttribute('aria-sort')] ?? 'ascending';
-        heads.forEach(h => h.removeAttribute('aria-sort'));
-        let rows = original;
-        if (way) {
-          th.setAttribute('aria-sort', way);
-          const sign = way === 'ascending' ? 1 : -1;
-          const keyed = original.map(row => [key(row, i), row]);
-          // What has no value stays at the end either way.
-          keyed.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b));
-          rows = keyed.map(pair => pair[1]);
-        }
-        body.append(...rows);
-        table.dispatchEvent(new Event('sorted'));
-      });
+      button.addEventListener('click', () => then(table, () => sort(th, i)));
     });
   }
 
@@ -43,49 +71,68 @@
   if (form && table) {
     const heads = [...table.tHead.rows[0].cells].map(th => th.textContent.trim());
     const column = name => heads.indexOf(name);
-    const facts = new Map([...table.tBodies[0].rows].map(row => [row, {
-      step: row.querySelector('th').firstChild.textContent.toLowerCase(),
-      candidate: column('candidate') < 0 ? '' : row.cells[column('candidate')].textContent,
-      group: row.cells[column('group')].textContent,
-      verdict: row.cells[column('verdict')].lastChild.textContent.trim(),
-    }]));
+    const known = new Map();
+    const facts = row => {
+      if (!known.has(row)) known.set(row, {
+        step: row.querySelector('th').firstChild.textContent.toLowerCase(),
+        candidate: column('candidate') < 0 ? '' : row.cells[column('candidate')].textContent,
+        group: row.cells[column('group')].textContent,
+        verdict: row.cells[column('verdict')].lastChild.textContent.trim(),
+      });
+      return known.get(row);
+    };
     const value = id => byId(id)?.value ?? '';
     // Thousands of rows take seconds to lay out, so only the first are, until all are asked for.
-    const many = 1000, first = 300;
-    let limit = facts.size > many ? first : Infinity;
+    const many = 1000, first = 300, total = Number(table.dataset.total);
+    let limit = total > many ? first : Infinity;
+    let linked; // a row that a link leads to is shown whatever the limit
     const all = byId('all');
-    all.addEventListener('click', () => {
-      limit = Infinity;
-      apply();
-    });
     const apply = () => {
-      const find = value('find').toLowerCase();
-      let matching = 0;
-      for (const row of table.tBodies[0].rows) {
-        const f = facts.get(row);
+      const find = value('find').toLowerCase(), rows = table.tBodies[0].rows;
+      let matching = total - rows.length, shown = 0; // those that are not there yet
+      for (const row of rows) {
+        const f = facts(row);
         const keep = f.step.includes(find)
           && ['candidate', 'group'].every(k => !value('by-' + k) || value('by-' + k) === f[k])
           && (!value('by-verdict') || f.verdict.split(', ').includes(value('by-verdict'))); // regressed, red
         if (keep) matching++;
-        row.hidden = !keep || matching > limit;
+        row.hidden = (!keep || shown >= limit) && row !== linked;
+        if (!row.hidden) shown++;
       }
       all.hidden = matching <= limit;
-      byId('shown').textContent = `${Math.min(matching, limit)} of ${facts.size} shown`;
+      byId('shown').textContent = `${shown} of ${total} shown`;
     };
+    const filtered = () => {
+      linked = undefined;
+      then(table, apply);
+    };
+    all.addEventListener('click', () => {
+      limit = Infinity;
+      filtered();
+    });
     table.addEventListener('sorted', apply);
     form.hidden = false;
-    form.addEventListener('input', apply);
+    form.addEventListener('input', filtered);
     form.addEventListener('submit', e => e.preventDefault());
     apply();
-    // A link to a row that is filtered away shows all rows again.
-    document.addEventListener('click', e => {
-      const target = byId(e.target.closest?.('a[href^="#"]')?.hash.slice(1) ?? '');
-      if (target?.hidden) {
-        form.reset();
-        limit = Infinity;
-        apply();
-      }
+    // A link to a row that is filtered away, or not there yet, shows it.
+    const leads = hash => /^#c\d+$/.test(hash) && (byId(hash.slice(1))?.hidden ?? true);
+    const lead = hash => then(table, () => {
+      linked = byId(hash.slice(1));
+      if (!linked) return;
+      form.reset();
+      apply();
+      const a = document.createElement('a');
+      a.href = hash;
+      a.click();
     });
+    document.addEventListener('click', e => {
+      const hash = e.target.closest?.('a[href^="#"]')?.hash ?? '';
+      if (!leads(hash)) return;
+      e.preventDefault();
+      lead(hash);
+    });
+    if (leads(location.hash)) lead(location.hash);
   }
 
   // Saving the figures.
@@ -101,6 +148,6 @@
     });
   }
 
-  // Paper shows everything.
-  addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+  // Paper shows everything, but of a large page what was opened.
+  addEventListener('beforeprint', () => document.body.classList.contains('large') || document.querySelectorAll('details').forEach(d => { d.open = true; }));
 })();
