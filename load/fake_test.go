@@ -196,13 +196,6 @@ func (c *fakeConn) Receive() (bool, lab.Reply, error) {
 	return true, r, nil
 }
 
-func (c *fakeConn) Await() (bool, lab.Reply, error) {
-	unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, -1)
-	return c.Receive()
-}
-
-func (c *fakeConn) Cut() { unix.Shutdown(c.fd, unix.SHUT_RDWR) }
-
 func (c *fakeConn) Query(sql string) (lab.Reply, error) { return exec(context.Background(), c, sql) }
 
 func (c *fakeConn) WantWrite() bool { return false }

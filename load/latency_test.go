@@ -34,10 +34,8 @@ func (c *clocked) SendExecute(stmt int, args []lab.Arg) error {
 	return c.Conn.SendExecute(stmt, args)
 }
 
-func (c *clocked) Receive() (bool, lab.Reply, error) { return c.read(c.Conn.Receive()) }
-func (c *clocked) Await() (bool, lab.Reply, error)   { return c.read(c.Conn.Await()) }
-
-func (c *clocked) read(done bool, r lab.Reply, err error) (bool, lab.Reply, error) {
+func (c *clocked) Receive() (bool, lab.Reply, error) {
+	done, r, err := c.Conn.Receive()
 	if done {
 		c.took = append(c.took, c.clock()-c.sent)
 	}

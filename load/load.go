@@ -29,10 +29,6 @@ type Conn interface {
 	SendQuery(sql []byte) error
 	// Receive takes what has arrived and never blocks; done is false until the reply is whole.
 	Receive() (done bool, r lab.Reply, err error)
-	// Await is Receive, but blocks until something has arrived, or Cut.
-	Await() (done bool, r lab.Reply, err error)
-	// Cut ends the connection and with it Await. It may be called by any goroutine.
-	Cut()
 	// Query sends a statement as text and blocks until the reply is whole.
 	Query(sql string) (lab.Reply, error)
 	// WantWrite says that part of what was sent is still here: FD is to be polled for

@@ -164,11 +164,6 @@ func (s *Session) newSlice(ctx context.Context, spec SliceSpec) *slice {
 	sl.visit = func(c *client) error { return c.visit(ctx, s.dial) }
 	sl.bell = s.bell
 	s.bell.mute()
-	for _, w := range s.workers {
-		if w.lone {
-			sl.awaited = append(sl.awaited, w.clients[0].conn)
-		}
-	}
 	sl.ready.Add(len(s.workers))
 	sl.finished.Add(len(s.workers))
 	return sl

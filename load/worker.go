@@ -33,7 +33,6 @@ type worker struct {
 	s       *Session
 	clients []*client
 	poller  *poller
-	lone    bool // one connection, which can be awaited without polling
 	in      chan *slice
 	spin    int64 // nanoseconds added to each transaction
 	cpu     []int // the only one it runs on; nil: any
@@ -63,8 +62,7 @@ type slice struct {
 	visit func(*client) error // runs the current operation over a connection of its own
 
 	stop     atomic.Bool
-	bell     bell   // rings when stop is set
-	awaited  []Conn // and these are cut then: nobody polls them
+	bell     bell // rings when stop is set
 	once     sync.Once
 	err      error // why stop was set; read after finished
 	begin    chan struct{}
@@ -78,9 +76,6 @@ func (sl *slice) fail(err error) {
 		sl.err = err
 		sl.stop.Store(true)
 		sl.bell.ring()
-		for _, c := range sl.awaited {
-			c.Cut()
-		}
 	})
 }
 
@@ -95,7 +90,6 @@ func (w *worker) init() error {
 	}
 	var err error
 	w.poller, err = newPoller(fds, w.s.bell)
-	w.lone = len(w.clients) == 1
 	return err
 }
 
@@ -124,17 +118,24 @@ func (w *worker) run(sl *slice) {
 		w.begin(c, sl, now)
 	}
 	for w.active > 0 && !sl.stop.Load() {
-		if c := w.clients[0]; w.lone && (c.state == running || c.state == undoing) {
-			done, r, err := c.conn.Await()
-			now = w.take(c, sl, done, r, err, now)
-			continue
-		}
 		ready := w.poller.wait(w.nap(now))
 		for i := range ready {
-			if at := w.poller.ready(i); at >= 0 { // or the bell: stop is set
-				c := w.clients[at]
-				done, r, err := c.conn.Receive()
-				now = w.take(c, sl, done, r, err, now)
+			at := w.poller.ready(i)
+			if at < 0 {
+				continue // the bell: stop is set
+			}
+			c := w.clients[at]
+			done, r, err := c.conn.Receive()
+			if err != nil {
+				sl.fail(gone(c, err))
+				return
+			}
+			if !done {
+				continue
+			}
+			now = w.s.now()
+			if !w.reply(c, sl, r, now) {
+				w.active--
 			}
 		}
 		if w.paced {
@@ -142,23 +143,6 @@ func (w *worker) run(sl *slice) {
 			w.wake(sl, now)
 		}
 	}
-}
-
-// take handles what was received of a reply, and returns the stamp of its end, or the one
-// before if it has not come to that.
-func (w *worker) take(c *client, sl *slice, done bool, r lab.Reply, err error, before int64) int64 {
-	if err != nil {
-		sl.fail(gone(c, err))
-		return before
-	}
-	if !done {
-		return before
-	}
-	now := w.s.now()
-	if !w.reply(c, sl, r, now) {
-		w.active--
-	}
-	return now
 }
 
 // advance starts the client's next operation, or lets it wait for its time. It reports

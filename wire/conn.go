@@ -112,8 +112,7 @@ func (c *Conn) session(ctx context.Context, o Options) error {
 	return err
 }
 
-// connect makes fd a connected socket. It does not block only while it connects: later each
-// call says whether it is to wait.
+// connect makes fd a connected non-blocking socket.
 func (c *Conn) connect(ctx context.Context, o Options) error {
 	sa, family, err := resolve(ctx, o)
 	if err != nil {
@@ -128,9 +127,6 @@ func (c *Conn) connect(ctx context.Context, o Options) error {
 	}
 	if err == nil {
 		err = c.reach(ctx, sa)
-	}
-	if err == nil {
-		err = unix.SetNonblock(c.fd, false)
 	}
 	if err != nil {
 		unix.Close(c.fd)

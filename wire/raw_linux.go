@@ -7,17 +7,12 @@ import (
 )
 
 // recv reads what the kernel holds for fd, never waiting; 0 and no error: the peer closed.
-func recv(fd int, b []byte) (int, unix.Errno) { return recvFrom(fd, b, unix.MSG_DONTWAIT) }
-
-// recvWait reads as recv does, but waits until there is something.
-func recvWait(fd int, b []byte) (int, unix.Errno) { return recvFrom(fd, b, 0) }
-
-// recvFrom does not tell the runtime of the call (RawSyscall): telling costs more than the
-// client's own work, and a thread that waits is to keep its place.
-func recvFrom(fd int, b []byte, flags uintptr) (int, unix.Errno) {
+// The runtime is not told of the call (RawSyscall): it cannot block, and telling costs
+// more than the client's own work.
+func recv(fd int, b []byte) (int, unix.Errno) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
-			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
+			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
 			return int(n), 0

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sys/unix"
-
 	"backslide/lab"
 )
 
@@ -254,24 +252,6 @@ const maxReads = 64
 // use; it wraps ErrGone if the server ended it, and then the reply still says the
 // server's reason if it gave one.
 func (c *Conn) Receive() (done bool, r lab.Reply, err error) {
-	return c.receive(false)
-}
-
-// Await is Receive, but waits until something has arrived: a system call less for who has
-// one connection to look after. It waits as long as the server takes, or until Cut.
-func (c *Conn) Await() (done bool, r lab.Reply, err error) {
-	if c.tls != nil && c.err == nil {
-		p := [1]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}
-		unix.Poll(p[:], -1) // what ails it, receiving tells
-	}
-	return c.receive(c.tls == nil && len(c.pending) == 0)
-}
-
-// Cut ends the connection for both sides and wakes who awaits a reply, who gets an error.
-// Other than all else, it may be called from any goroutine until Close.
-func (c *Conn) Cut() { unix.Shutdown(c.fd, unix.SHUT_RDWR) }
-
-func (c *Conn) receive(wait bool) (done bool, r lab.Reply, err error) {
 	if c.err != nil {
 		return false, r, c.err
 	}
@@ -282,12 +262,7 @@ func (c *Conn) receive(wait bool) (done bool, r lab.Reply, err error) {
 		c.flush()
 	}
 	for reads := 1; ; reads++ {
-		var n int
-		if wait && reads == 1 {
-			n, err = c.input(recvWait(c.fd, c.in))
-		} else {
-			n, err = c.read(c.in)
-		}
+		n, err := c.read(c.in)
 		if err != nil {
 			c.dry = false
 			if err == (again{}) {

@@ -142,40 +142,6 @@ func TestLargeStatements(t *testing.T) {
 	}
 }
 
-// TestAwait: a reply that comes late and in two parts is waited for, and a connection that
-// is cut is waited for no more.
-func TestAwait(t *testing.T) {
-	c, peer := pair(t)
-	if err := unix.SetNonblock(c.fd, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SendQuery([]byte("SELECT 1")); err != nil {
-		t.Fatal(err)
-	}
-	reply := packets(1, []byte{1}, column("c"), eof(2), values("a"), eof(2))
-	go func() {
-		for _, part := range [][]byte{reply[:7], reply[7:]} {
-			time.Sleep(5 * time.Millisecond)
-			send(peer, part)
-		}
-	}()
-	if done, _, err := c.Await(); done || err != nil {
-		t.Fatalf("after the first part: done %v, error %v", done, err)
-	}
-	if done, r, err := c.Await(); !done || err != nil || r.Rows != 1 {
-		t.Fatalf("after the second part: done %v, rows %d, error %v", done, r.Rows, err)
-	}
-	if err := c.SendQuery([]byte("SELECT 1")); err != nil {
-		t.Fatal(err)
-	}
-	cut := make(chan struct{})
-	time.AfterFunc(5*time.Millisecond, func() { c.Cut(); close(cut) })
-	if _, _, err := c.Await(); !errors.Is(err, ErrGone) {
-		t.Errorf("cut: got %v, want ErrGone", err)
-	}
-	<-cut
-}
-
 // TestEarlyAnswer: a server that answers before it has read the statement leaves no way on.
 func TestEarlyAnswer(t *testing.T) {
 	c, peer := pair(t)

@@ -14,11 +14,7 @@ func (c *Conn) read(b []byte) (int, error) {
 	if c.tls != nil {
 		return c.readTLS(b)
 	}
-	return c.input(recv(c.fd, b))
-}
-
-// input is what a recv told.
-func (c *Conn) input(n int, errno unix.Errno) (int, error) {
+	n, errno := recv(c.fd, b)
 	if n > 0 {
 		return n, nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"backslide/extern"
 	"backslide/lab"
 	"backslide/proc"
 	"backslide/run"
-	"backslide/server"
 )
 
 func newClientBench(e *env) *cobra.Command {
@@ -82,6 +79,13 @@ read = true
 sql = "SELECT c FROM sbtest1 WHERE id = :id"
 args.id = "uniform(1, $rows)"
 [[step]]
+name = "point-sysbench"
+like = "point"
+[step.tool]
+program = "sysbench"
+script = "oltp_point_select"
+options = { tables = 1, table-size = "{$rows}", rand-type = "uniform" }
+[[step]]
 name = "range"
 group = "range"
 read = true
@@ -89,11 +93,35 @@ sql = "SELECT c FROM sbtest1 WHERE id BETWEEN :id AND :to"
 args.id = "uniform(1, $rows - 99)"
 args.to = "id + 99"
 [[step]]
+name = "range-sysbench"
+like = "range"
+[step.tool]
+program = "sysbench"
+script = "oltp_read_only"
+options = { tables = 1, table-size = "{$rows}", rand-type = "uniform", range-size = 100, skip-trx = true, point-selects = 0, sum-ranges = 0, order-ranges = 0, distinct-ranges = 0 }
+[[step]]
+name = "update-index"
+group = "write"
+sql = "UPDATE sbtest1 SET k = k + 1 WHERE id = :id"
+args.id = "uniform(1, $rows)"
+[[step]]
+name = "update-index-sysbench"
+like = "update-index"
+[step.tool]
+program = "sysbench"
+script = "oltp_update_index"
+options = { tables = 1, table-size = "{$rows}", rand-type = "uniform" }
+[[step]]
 name = "point-text"
 group = "point"
 read = true
 prepared = false
 sql = "SELECT c FROM sbtest1 WHERE id = 500"
+[[step]]
+name = "point-text-mysqlslap"
+like = "point-text"
+[step.tool]
+program = "mysqlslap"
 [[step]]
 name = "range-text"
 group = "range"
@@ -101,35 +129,19 @@ read = true
 prepared = false
 sql = "SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599"
 [[step]]
-name = "update-index"
-group = "write"
-sql = "UPDATE sbtest1 SET k = k + 1 WHERE id = :id"
-args.id = "uniform(1, $rows)"
+name = "range-text-mysqlslap"
+like = "range-text"
+[step.tool]
+program = "mysqlslap"
 `
 
-// rival is another tool's way to send the statements of a step.
+// rival is another tool, and the step of the bench's that both run.
 type rival struct {
-	step   string
-	script string // of sysbench
-	simple bool   // the script's simple range alone
-	query  string // of mysqlslap, where there is no script
+	step, tool string
 }
 
 func rivals() []rival {
-	return []rival{
-		{step: "point", script: "oltp_point_select"},
-		{step: "range", script: "oltp_read_only", simple: true},
-		{step: "update-index", script: "oltp_update_index"},
-		{step: "point-text", query: "SELECT c FROM sbtest1 WHERE id = 500"},
-		{step: "range-text", query: "SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599"},
-	}
-}
-
-func (r rival) tool() string {
-	if r.script != "" {
-		return "sysbench"
-	}
-	return "mysqlslap"
+	return []rival{{"point", lab.Sysbench}, {"range", lab.Sysbench}, {"update-index", lab.Sysbench}, {"point-text", lab.Mysqlslap}, {"range-text", lab.Mysqlslap}}
 }
 
 // cost is what one round of one client came to.
@@ -143,11 +155,6 @@ func (b *clientBench) run(ctx context.Context, e *env) error {
 	for _, s := range b.steps {
 		if !slices.ContainsFunc(rivals(), func(r rival) bool { return r.step == s }) {
 			return fmt.Errorf("there is no step %q to compare clients by; see --help for those there are", s)
-		}
-	}
-	for _, tool := range []string{"sysbench", "mysqlslap"} {
-		if _, err := proc.Output(ctx, proc.Command{Args: []string{tool, "--version"}}); err != nil {
-			return fmt.Errorf("the comparison needs %s: %w", tool, err)
 		}
 	}
 	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
@@ -178,7 +185,7 @@ func (b *clientBench) placed(ctx context.Context, e *env, p lab.Placement, out i
 			continue
 		}
 		for _, n := range b.clients {
-			fmt.Fprintf(e.stderr, "%s, %s, %d clients against %s\n", p, r.step, n, r.tool())
+			fmt.Fprintf(e.stderr, "%s, %s, %d clients against %s\n", p, r.step, n, r.tool)
 			ours, theirs, err := bench.compare(ctx, r, n)
 			if err != nil {
 				return fmt.Errorf("%s with %d clients: %w", r.step, n, err)
@@ -191,7 +198,7 @@ func (b *clientBench) placed(ctx context.Context, e *env, p lab.Placement, out i
 				return median(rs)
 			}
 			client := func(c cost) float64 { return c.client }
-			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", p, r.step, n, r.tool(),
+			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", p, r.step, n, r.tool,
 				1e6*median(apply(ours, client)), 1e6*median(apply(theirs, client)), ratio(client),
 				ratio(func(c cost) float64 { return c.qps }), ratio(func(c cost) float64 { return c.server }))
 		}
@@ -222,8 +229,8 @@ type bench struct {
 	*rig
 	v      lab.Variant
 	server run.Server
-	data   string                   // directory of the server's data
-	start  map[string]time.Duration // CPU that a tool costs to start
+	client run.Client
+	data   string // directory of the server's data
 }
 
 // open starts a server and our client, and loads the table.
@@ -240,7 +247,7 @@ func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *ben
 	if err != nil {
 		return nil, err
 	}
-	out := &bench{clientBench: b, v: x.Variants()[0], start: map[string]time.Duration{}}
+	out := &bench{clientBench: b, v: x.Variants()[0]}
 	if out.rig, err = e.rig(ctx, s, nil); err != nil {
 		return nil, err
 	}
@@ -262,6 +269,7 @@ func (b *clientBench) open(ctx context.Context, e *env, p lab.Placement) (_ *ben
 	if out.server, err = out.host.Start(ctx, out.v, data, ""); err != nil {
 		return nil, err
 	}
+	out.client = &tooled{out.rig.client, s, out.cpus, out.guard}
 	return out, out.client.Load(ctx, out.v, out.server.Socket(), func(int64, int64) {})
 }
 
@@ -278,22 +286,24 @@ func (b *bench) close() error {
 
 // compare runs our client and a rival in turn.
 func (b *bench) compare(ctx context.Context, r rival, clients int) (ours, theirs []cost, err error) {
-	level := lab.Level{Step: lab.Step{Workload: "clientbench", Name: r.step}, Clients: clients}
-	sess, err := b.client.Open(ctx, b.v, b.server.Socket(), run.Work{Level: level, Seed: 1})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer sess.Close()
-	qps := 1000.0
-	for round := range b.rounds + 1 {
-		mine, err := b.ours(ctx, sess, round)
+	var sessions [2]run.Session
+	for i, step := range []string{r.step, r.step + "-" + r.tool} {
+		level := lab.Level{Step: lab.Step{Workload: "clientbench", Name: step}, Clients: clients}
+		sess, err := b.client.Open(ctx, b.v, b.server.Socket(), run.Work{Level: level, Seed: 1})
 		if err != nil {
 			return nil, nil, err
 		}
-		qps = mine.qps
-		other, err := b.theirs(ctx, r, clients, int64(qps*b.slice.Seconds()))
+		defer sess.Close()
+		sessions[i] = sess
+	}
+	for round := range b.rounds + 1 {
+		mine, err := b.round(ctx, sessions[0], round)
 		if err != nil {
 			return nil, nil, err
+		}
+		other, err := b.round(ctx, sessions[1], round)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", r.tool, err)
 		}
 		if round > 0 { // the first warms up
 			ours, theirs = append(ours, mine), append(theirs, other)
@@ -302,7 +312,8 @@ func (b *bench) compare(ctx context.Context, r rival, clients int) (ours, theirs
 	return ours, theirs, nil
 }
 
-func (b *bench) ours(ctx context.Context, sess run.Session, seq int) (cost, error) {
+// round runs one slice. What the server does before a tool's clock starts does not count.
+func (b *bench) round(ctx context.Context, sess run.Session, seq int) (cost, error) {
 	var before time.Duration
 	var failed error
 	out, err := sess.Slice(ctx, run.Spec{Seq: seq, Discard: 20 * time.Millisecond, Duration: b.slice}, func() {
@@ -317,92 +328,4 @@ func (b *bench) ours(ctx context.Context, sess run.Session, seq int) (cost, erro
 	}
 	ops := float64(out.Ops)
 	return cost{qps: ops / out.Wall, client: (out.ClientUser + out.ClientSys) / ops, server: (after - before).Seconds() / ops}, nil
-}
-
-// theirs runs another tool once for about the bench's time, or for a number of queries
-// where it knows no time.
-func (b *bench) theirs(ctx context.Context, r rival, clients int, queries int64) (cost, error) {
-	key := fmt.Sprint(r.tool(), clients)
-	if _, ok := b.start[key]; !ok { // so few queries have no figures worth looking at
-		_, cpu, err := b.tool(ctx, r, clients, int64(clients))
-		if err != nil {
-			return cost{}, err
-		}
-		b.start[key] = cpu
-	}
-	before, err := proc.CPUTime(b.server.PID())
-	if err != nil {
-		return cost{}, err
-	}
-	if r.script != "" {
-		queries = 0
-	} else {
-		queries = max(1, queries/int64(clients)) * int64(clients)
-	}
-	f, cpu, err := b.tool(ctx, r, clients, queries)
-	if err != nil {
-		return cost{}, err
-	}
-	after, err := proc.CPUTime(b.server.PID())
-	if err != nil {
-		return cost{}, err
-	}
-	if f.Err != "" {
-		return cost{}, fmt.Errorf("%s: %s", r.tool(), f.Err)
-	}
-	ops := float64(f.Ops)
-	return cost{qps: ops / f.Wall, client: (cpu - b.start[key]).Seconds() / ops, server: (after - before).Seconds() / ops}, nil
-}
-
-// tool runs another tool to its end: for a number of queries, or for the bench's time
-// when that is 0.
-func (b *bench) tool(ctx context.Context, r rival, clients int, queries int64) (extern.Figures, time.Duration, error) {
-	var none extern.Figures
-	db := schema("clientbench")
-	sys := extern.Sysbench{
-		Script: r.script, Tables: 1, Rows: int64(b.rows), RangeSize: 100, Threads: clients, Events: queries,
-		Socket: b.server.Socket(), User: server.User, Schema: db, Options: []lab.Option{{Name: "rand-type", Value: "uniform"}},
-	}
-	if queries == 0 {
-		sys.Time = max(time.Second, b.slice.Truncate(time.Second))
-	}
-	if r.simple {
-		for _, o := range []string{"point-selects", "sum-ranges", "order-ranges", "distinct-ranges"} {
-			sys.Options = append(sys.Options, lab.Option{Name: o, Value: "0"})
-		}
-		sys.Options = append(sys.Options, lab.Option{Name: "skip-trx", Value: "on"})
-	}
-	slap := extern.Slap{Query: r.query, Schema: db, Clients: []int{clients}, Queries: queries, Socket: b.server.Socket(), User: server.User, NoTLS: true}
-	args, err := sys.Args(extern.Version{}, extern.Run)
-	if r.script == "" {
-		args, err = slap.Args(extern.Version{})
-	}
-	if err != nil {
-		return none, 0, err
-	}
-	var out, errs bytes.Buffer
-	p, err := proc.Start(proc.Spec{Args: args, Stdout: &out, Stderr: &errs, CPUs: b.cpus, Guard: b.guard})
-	if err != nil {
-		return none, 0, err
-	}
-	if err := p.Wait(ctx); err != nil && ctx.Err() != nil {
-		p.Kill()
-		return none, 0, context.Cause(ctx)
-	}
-	o := extern.Output{Stdout: &out, Stderr: &errs, Exit: extern.Exit(p.Err())}
-	var f extern.Figures
-	if r.script != "" {
-		run, err := sys.Parse(o)
-		if err != nil {
-			return none, 0, err
-		}
-		f = run.Figures(extern.Queries)
-	} else {
-		run, err := slap.Parse(o)
-		if err != nil {
-			return none, 0, err
-		}
-		f = run.Figures(clients)
-	}
-	return f, p.CPU(), nil
 }
