@@ -86,9 +86,13 @@ func insertSteps(t *testing.T, l *live, engine string, size insertSize) map[stri
 		if err := p.Check(st.Name); err != nil {
 			t.Fatal(err)
 		}
+		set := l.flushing(t)
 		settled, err := p.Settle(t.Context(), st.Name, l.dial("test"))
 		if err != nil {
 			t.Error(err)
+		}
+		if now := l.flushing(t); now != set {
+			t.Errorf("%s: settling left %s, found %s", st.Name, now, set)
 		}
 		for _, s := range settled {
 			if !s.Reached || s.Took > time.Minute {

@@ -99,6 +99,11 @@ func (l *live) text(t testing.TB, sql string) string {
 	return s
 }
 
+// flushing is what the server is told about writing dirty pages.
+func (l *live) flushing(t testing.TB) string {
+	return l.text(t, "SELECT CONCAT_WS(' ', @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_io_capacity_max)")
+}
+
 // TestRealServers loads all built-in workloads on every server and engine, and runs every step of
 // them, whose rows have to be equal everywhere.
 func TestRealServers(t *testing.T) {
@@ -138,9 +143,13 @@ func everyStep(t *testing.T, l *live, engine string, same func(t *testing.T, wha
 			t.Fatal(err)
 		}
 		for _, st := range p.Workload.Steps {
+			set := l.flushing(t)
 			settled, err := p.Settle(t.Context(), st.Name, l.dial("test"))
 			if err != nil {
 				t.Error(err)
+			}
+			if now := l.flushing(t); now != set {
+				t.Errorf("%s: settling left %s, found %s", st.Name, now, set)
 			}
 			for _, s := range settled {
 				if !s.Reached {

@@ -85,6 +85,7 @@ func (b *blockRun) replay(ctx context.Context, v lab.Variant, w write) {
 		var sess Session
 		if sess, err = b.open(ctx, v, s, Work{Level: w.plan.Level, Seed: b.run.Plan.Seed, Block: b.block}); err == nil {
 			defer sess.Close()
+			b.unquiet[v] = append(b.unquiet[v], sess.Notes()...)
 			_, err = b.slice(ctx, v, sess, w.spec(), func() {})
 		}
 	}

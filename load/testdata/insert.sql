@@ -22,13 +22,17 @@ INSERT INTO pi1 (dateandtime, cashregisterid, customerid, productid, price, data
 DELETE FROM pi1 WHERE transactionid >= 64001 ORDER BY transactionid LIMIT 5
 
 -- settle: rest
-SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
-SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
-SET GLOBAL innodb_max_dirty_pages_pct = 1
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct, @io = @@GLOBAL.innodb_io_capacity, @most = @@GLOBAL.innodb_io_capacity_max
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0
+SET GLOBAL innodb_max_dirty_pages_pct = 0
+SET GLOBAL innodb_io_capacity_max = CAST(GREATEST(@most, 10000) AS UNSIGNED)
+SET GLOBAL innodb_io_capacity = CAST(GREATEST(@io, 10000) AS UNSIGNED)
 SET @same = 0, @history = 0
-SELECT 1 FROM performance_schema.global_status d JOIN performance_schema.global_status t JOIN information_schema.innodb_metrics m WHERE d.variable_name = 'Innodb_buffer_pool_pages_dirty' AND t.variable_name = 'Innodb_buffer_pool_pages_total' AND d.variable_value < GREATEST(100, t.variable_value / 50) AND m.name = 'trx_rseg_history_len' AND m.count < 1000
-SET GLOBAL innodb_max_dirty_pages_pct = @pct
-SET GLOBAL innodb_max_dirty_pages_pct_lwm = @lwm
+SELECT 1 FROM performance_schema.global_status d JOIN information_schema.innodb_metrics m WHERE d.variable_name = 'Innodb_buffer_pool_pages_dirty' AND d.variable_value < 100 AND m.name = 'trx_rseg_history_len' AND m.count < 1000
+SET GLOBAL innodb_io_capacity = CAST(COALESCE(@io, @@GLOBAL.innodb_io_capacity) AS UNSIGNED)
+SET GLOBAL innodb_io_capacity_max = CAST(COALESCE(@most, @@GLOBAL.innodb_io_capacity_max) AS UNSIGNED)
+SET GLOBAL innodb_max_dirty_pages_pct = COALESCE(@pct, @@GLOBAL.innodb_max_dirty_pages_pct)
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = COALESCE(@lwm, @@GLOBAL.innodb_max_dirty_pages_pct_lwm)
 -- qr100, range, read false, counts transaction
 -- 1000 operations
 SELECT productid, customerid, price FROM pi1 FORCE INDEX (marketsegment) WHERE productid >= 8873 ORDER BY productid, customerid, price LIMIT 10

@@ -28,13 +28,16 @@ ANALYZE TABLE sbtest2
 
 
 -- settle: flush
-SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
-SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
-SET GLOBAL innodb_max_dirty_pages_pct = 1
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct, @io = @@GLOBAL.innodb_io_capacity, @most = @@GLOBAL.innodb_io_capacity_max
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0
+SET GLOBAL innodb_max_dirty_pages_pct = 0
+SET GLOBAL innodb_io_capacity_max = CAST(GREATEST(@most, 10000) AS UNSIGNED)
+SET GLOBAL innodb_io_capacity = CAST(GREATEST(@io, 10000) AS UNSIGNED)
 SELECT 1 FROM performance_schema.global_status WHERE variable_name = 'Innodb_buffer_pool_pages_dirty' AND variable_value < 100
-SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
-SET GLOBAL innodb_max_dirty_pages_pct = @pct
-SET GLOBAL innodb_max_dirty_pages_pct_lwm = @lwm
+SET GLOBAL innodb_io_capacity = CAST(COALESCE(@io, @@GLOBAL.innodb_io_capacity) AS UNSIGNED)
+SET GLOBAL innodb_io_capacity_max = CAST(COALESCE(@most, @@GLOBAL.innodb_io_capacity_max) AS UNSIGNED)
+SET GLOBAL innodb_max_dirty_pages_pct = COALESCE(@pct, @@GLOBAL.innodb_max_dirty_pages_pct)
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = COALESCE(@lwm, @@GLOBAL.innodb_max_dirty_pages_pct_lwm)
 -- scan.warmpre, , read true, counts $rows
 SELECT * FROM sbtest1 WHERE LENGTH(c) < 0
 
@@ -201,13 +204,16 @@ ANALYZE TABLE sbtest2
 
 
 -- settle: flush
-SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
-SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
-SET GLOBAL innodb_max_dirty_pages_pct = 1
+SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct, @io = @@GLOBAL.innodb_io_capacity, @most = @@GLOBAL.innodb_io_capacity_max
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0
+SET GLOBAL innodb_max_dirty_pages_pct = 0
+SET GLOBAL innodb_io_capacity_max = CAST(GREATEST(@most, 10000) AS UNSIGNED)
+SET GLOBAL innodb_io_capacity = CAST(GREATEST(@io, 10000) AS UNSIGNED)
 SELECT 1 FROM performance_schema.global_status WHERE variable_name = 'Innodb_buffer_pool_pages_dirty' AND variable_value < 100
-SET @lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @pct = @@GLOBAL.innodb_max_dirty_pages_pct
-SET GLOBAL innodb_max_dirty_pages_pct = @pct
-SET GLOBAL innodb_max_dirty_pages_pct_lwm = @lwm
+SET GLOBAL innodb_io_capacity = CAST(COALESCE(@io, @@GLOBAL.innodb_io_capacity) AS UNSIGNED)
+SET GLOBAL innodb_io_capacity_max = CAST(COALESCE(@most, @@GLOBAL.innodb_io_capacity_max) AS UNSIGNED)
+SET GLOBAL innodb_max_dirty_pages_pct = COALESCE(@pct, @@GLOBAL.innodb_max_dirty_pages_pct)
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = COALESCE(@lwm, @@GLOBAL.innodb_max_dirty_pages_pct_lwm)
 -- scan.warm, , read true, counts $rows
 SELECT * FROM sbtest1 WHERE LENGTH(c) < 0
 
