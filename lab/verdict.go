@@ -103,6 +103,7 @@ type CellMean struct {
 	Slices int                `json:"slices"`
 	Values map[Metric]float64 `json:"values"`          // in Metric.Unit(): total over total, per block, then averaged over blocks
 	Memory Memory             `json:"memory,omitzero"` // of the server
+	Clocks Clocks             `json:"clocks,omitzero"` // of levels of fixed work, where the server tells its own time
 	P50    float64            `json:"p50"`             // seconds, closed loop, of all slices merged; 0 where unknown
 	P95    float64            `json:"p95"`
 	P99    float64            `json:"p99"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,4 +145,58 @@ func TestResetErrors(t *testing.T) {
 			t.Errorf("%s: %v; want %q", tt.step, err, tt.want)
 		}
 	}
+}
+
+// TestServerTime: the server's clock is read around slices that ask for it, behind what
+// leads to them, and told how many statements to wait for.
+func TestServerTime(t *testing.T) {
+	srv := newFake(t)
+	srv.record()
+	clock := &fakeClock{srv: srv}
+	sess, err := mustBind(t, resetText).Session(t.Context(), Work{Step: "index", Clients: 2, Seed: 7}, srv.dial, Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	for i, asked := range []bool{false, true, true} {
+		if _, err := sess.Slice(t.Context(), SliceSpec{Ops: 2, Clock: asked}, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		d, err := sess.ServerTime()
+		if asked != (err == nil) || asked && d != 2*time.Second {
+			t.Errorf("slice %d: %s, %v", i, d, err)
+		}
+	}
+	// Each slice is two statements; before each, two lead to it, and before all but the
+	// first two undo the last.
+	if d := cmp.Diff([]int{8, 14}, clock.begun); d != "" {
+		t.Errorf("statements before the clock was looked at (-want +got):\n%s", d)
+	}
+	clock.err = errors.New("lost count")
+	if _, err := sess.Slice(t.Context(), SliceSpec{Ops: 2, Clock: true}, func() {}); err != nil {
+		t.Errorf("a clock that fails is no reason for a slice to fail: %v", err)
+	}
+	if _, err := sess.ServerTime(); !errors.Is(err, clock.err) {
+		t.Errorf("a clock that fails: %v", err)
+	}
+}
+
+// fakeClock says that each statement took a second.
+type fakeClock struct {
+	srv   *fakeServer
+	begun []int // statements before each Begin
+	err   error
+}
+
+func (k *fakeClock) Begin([]Conn) error {
+	k.begun = append(k.begun, len(k.srv.logged()))
+	return k.err
+}
+
+func (k *fakeClock) Since(_ []Conn, statements []int64) (time.Duration, error) {
+	n := int64(0)
+	for _, s := range statements {
+		n += s
+	}
+	return time.Duration(n) * time.Second, nil
 }

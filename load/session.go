@@ -37,6 +37,8 @@ type Options struct {
 	// Spin is busy time that is added to every operation, as if its last statement had
 	// taken so much longer: a slowdown of known size, to try verdicts on.
 	Spin time.Duration
+	// Clock, if not nil, is the server's own, for Session.ServerTime.
+	Clock Clock
 }
 
 // Session is an open set of connections, with everything prepared, for one step. Several
@@ -58,6 +60,11 @@ type Session struct {
 	typical int64     // nanoseconds an operation took in the last slice
 	broken  error     // why no further slice can run
 	unreset bool      // a slice was run, and what comes behind it was not
+
+	clock    Clock // the server's own; nil: it has none
+	clockErr error // why it is of no use
+	timed    bool  // clock noted where the last slice started
+	noted    bool  // and where it ended
 }
 
 // client is one connection and the operation that is under way on it. Only its worker
@@ -97,6 +104,7 @@ type tally struct {
 	done, ops, rowsDone int64 // transactions, operations, rows that ended in the measured interval
 	from                int64 // stamp at which the first transaction began that ended after the discarded part
 	last                int64 // stamp at which the last transaction ended
+	asked               int64 // statements of transactions that ended, whenever they did
 	tail                int64 // latency of a transaction that ended behind the interval; -1: none
 	tailOps             int64
 	tailRows            int64
@@ -123,7 +131,7 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 	if work.Clients < 1 {
 		return nil, fmt.Errorf("step %s: %d clients", work.Step, work.Clients)
 	}
-	s := &Session{st: st, work: work, dial: dial, base: time.Now()}
+	s := &Session{st: st, work: work, dial: dial, base: time.Now(), clock: o.Clock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("step %s: %w", work.Step, err), s.Close())

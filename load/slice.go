@@ -23,6 +23,9 @@ type SliceSpec struct {
 	// Rate makes an open loop of it: operations start at this rate per second over all
 	// clients, and latency counts from when they should have started. 0: the step's own.
 	Rate float64
+	// Clock has the server's own clock note the beginning, for Session.ServerTime: it sends
+	// statements before the interval.
+	Clock bool
 }
 
 // Result is what a slice measured.
@@ -102,6 +105,7 @@ func (s *Session) slice(ctx context.Context, spec SliceSpec, measuring func()) (
 		s.broken = err
 		return Result{}, err
 	}
+	s.beginClock(spec)
 	done := make(chan struct{})
 	timeout, cancel := context.WithTimeout(ctx, spec.Timeout)
 	defer cancel()

@@ -336,6 +336,7 @@ func (w *worker) count(code int) {
 // finish counts a transaction that ended at stamp now.
 func (w *worker) finish(c *client, sl *slice, now int64) {
 	c.ended++
+	c.asked += c.sent
 	w.rouse(c, sl, now)
 	if now < sl.t0 {
 		return

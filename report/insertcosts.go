@@ -104,7 +104,7 @@ func (v *view) readings(clients int) *table {
 	units := map[string]string{}
 	for _, c := range v.Long {
 		for _, r := range c.Readings {
-			units[r.Name] = map[string]string{"B": "MiB", "1": "", "B/B": "×"}[r.Unit]
+			units[r.Name] = map[string]string{"B": "MiB", "1": "", "B/B": "×", "sec": "s"}[r.Unit]
 		}
 	}
 	for _, n := range names {

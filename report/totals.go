@@ -95,6 +95,10 @@ func (v *view) totals(whole string, f *footnotes) []section {
 	for _, n := range v.clients {
 		if steps, _, _ := v.works(n); len(steps) > 0 {
 			out = append(out, v.categoryTotals(n, whole, f), section{title: "by step, " + count(n, "client"), table: v.stepTotals(steps)})
+			if c := v.clocks(n); len(c.table.rows) > 0 {
+				c.intro = []string{clocksLegend}
+				out = append(out, c)
+			}
 		}
 	}
 	if len(out) == 0 {
@@ -191,12 +195,13 @@ func (w work) notes() []string {
 // CSVTotals writes the seconds that fixed work took, with a line of headings: a row for
 // each step, category and total, number of clients, and variant. step is empty in sums,
 // category in the total. ratio is seconds of the variant over those of the base, above 1
-// is slower. What is unknown is an empty field.
+// is slower. server seconds are those of the statements by the server's own clock, added
+// up over clients. What is unknown is an empty field.
 func CSVTotals(w io.Writer, s lab.Summary) error {
 	v := newView(s, lab.QPS)
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	out.Write([]string{"run", "workload", "category", "step", "clients", "build", "config", "engine", "copy", "base", "ops", "seconds", "ratio", "missing"}) // a failure stays with the writer
+	out.Write([]string{"run", "workload", "category", "step", "clients", "build", "config", "engine", "copy", "base", "ops", "seconds", "ratio", "missing", "server seconds", "server clock"}) // a failure stays with the writer
 	for _, n := range v.clients {
 		steps, categories, all := v.works(n)
 		if len(steps) == 0 {
@@ -216,7 +221,11 @@ func CSVTotals(w io.Writer, s lab.Summary) error {
 				if r, ok := k.ratio(x, s.Run.Base); ok {
 					ratio = strconv.FormatFloat(r, 'g', 6, 64)
 				}
-				out.Write(append(row, strconv.FormatBool(x == s.Run.Base), ops, seconds, ratio, strings.Join(k.missing, "; ")))
+				own, clock := "", ""
+				if c := v.clockOf(x, lab.Level{Step: k.step, Clients: n}); c.Slices > 0 && k.ops > 0 {
+					own, clock = strconv.FormatFloat(c.Server*float64(k.ops), 'g', 6, 64), string(c.By[0])
+				}
+				out.Write(append(row, strconv.FormatBool(x == s.Run.Base), ops, seconds, ratio, strings.Join(k.missing, "; "), own, clock))
 			}
 		}
 	}

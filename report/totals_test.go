@@ -44,6 +44,33 @@ func totalsRun(missing bool) lab.Summary {
 	return s
 }
 
+// Where servers tell their own time of fixed work, it stands beside the client's; where one
+// does not, that is said, and is not zero.
+func TestServerClocks(t *testing.T) {
+	var b strings.Builder
+	s := totalsRun(false)
+	if err := Text(&b, s, Options{View: Totals}); err != nil || strings.Contains(b.String(), "own clocks") {
+		t.Errorf("without clocks: %v\n%s", err, b.String())
+	}
+	s.Cells[0].Clocks = lab.Clocks{Server: 0.019, Client: 0.020, By: []lab.ServerClock{lab.PerformanceSchema}, Slices: 4}
+	b.Reset()
+	if err := Text(&b, s, Options{View: Totals}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"own clocks (Performance Schema)", "  insert.row  19.0 95 %  n/a\n", "n/a: not available"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := CSVTotals(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	if want := ",1.9,Performance Schema\r\n"; strings.Count(b.String(), want) != 1 {
+		t.Errorf("not one %q in\n%s", want, b.String())
+	}
+}
+
 func TestTotals(t *testing.T) {
 	var b strings.Builder
 	if err := Text(&b, totalsRun(false), Options{View: Totals}); err != nil {

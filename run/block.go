@@ -30,8 +30,10 @@ type blockRun struct {
 	done   map[lab.SliceKey]lab.Slice // stored by an earlier, interrupted execution
 
 	fleet    *fleet
-	earlier  map[lab.Variant]int     // restarts that stored slices say were before this execution
-	wrote    map[lab.Variant][]write // unmeasured and measured writes so far, for repeats
+	earlier  map[lab.Variant]int      // restarts that stored slices say were before this execution
+	wrote    map[lab.Variant][]write  // unmeasured and measured writes so far, for repeats
+	unquiet  map[lab.Variant][]string // doubts about the state that warm-ups were run in, for what is measured next
+	doubts   map[lab.Variant][]string // and about that of the level that is measured
 	position int
 	added    []lab.Slice
 	total    int           // slices of the block
@@ -132,7 +134,7 @@ func (b *blockRun) execute(ctx context.Context) (_ []lab.Slice, err error) {
 
 // phase starts servers, runs their legs, and ends them.
 func (b *blockRun) phase(ctx context.Context, p phase) (err error) {
-	b.wrote = map[lab.Variant][]write{}
+	b.forget()
 	if b.fleet, err = b.c.newFleet(fmt.Sprintf("run%d-block%d", b.run.ID, b.block)); err != nil {
 		return err
 	}
@@ -155,6 +157,12 @@ func (b *blockRun) phase(ctx context.Context, p phase) (err error) {
 		}
 	}
 	return nil
+}
+
+// forget has b know nothing of what servers have executed: there are fresh ones.
+func (b *blockRun) forget() {
+	b.wrote = map[lab.Variant][]write{}
+	b.unquiet, b.doubts = map[lab.Variant][]string{}, map[lab.Variant][]string{}
 }
 
 // sides stores what the servers say of themselves, and events for those that do not start.
@@ -276,7 +284,9 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		return b.lost(ctx, v, fmt.Errorf("connect %d clients for %s: %w", lp.Level.Clients, lp.Level, err))
 	}
 	sessions[v] = sess
-	for _, note := range sess.Notes() {
+	b.doubts[v] = append(b.unquiet[v], sess.Notes()...)
+	delete(b.unquiet, v)
+	for _, note := range b.doubts[v] {
 		if err := b.event(ctx, v, "%s on %s: %s", lp.Level, v, note); err != nil {
 			return err
 		}
@@ -386,7 +396,7 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 		// Every set runs the same operations, so that all candidates do.
 		spec.Seq, spec.Discard, spec.Duration, spec.Rate = sl.Seq, discard, lp.Slice, lp.Rate
 	} else {
-		spec.Ops = lp.Ops
+		spec.Ops, spec.Clock = lp.Ops, sl.Kind == lab.Measured
 	}
 	var usage func() (lab.Usage, error)
 	var failed error
@@ -409,11 +419,23 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 		return err
 	}
 	observed, readings := seconds()
+	if spec.Clock { // behind everything that is measured
+		r, note, err := sess.ServerTime(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Name != "" {
+			readings = append(readings, r)
+		}
+		if note != "" {
+			out.Warnings = append(out.Warnings, note)
+		}
+	}
 	sl.Parts, sl.Series, sl.Readings = out.Parts, append(out.Series, observed...), readings
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
 	sl.Offered, sl.Behind, sl.Latency = out.Offered, out.Behind, out.Latency
-	sl.P50, sl.P95, sl.P99, sl.Warnings = out.P50, out.P95, out.P99, out.Warnings
+	sl.P50, sl.P95, sl.P99, sl.Warnings = out.P50, out.P95, out.P99, slices.Concat(out.Warnings, b.doubts[v])
 	if out.Apart && sl.Usage.HostBusy >= 0 {
 		// The meter knows our client's process only.
 		sl.Usage.HostBusy = max(0, sl.Usage.HostBusy-out.ClientUser-out.ClientSys)

@@ -86,7 +86,8 @@ func once(r lab.Run, d Diagnosis) bool {
 func (c *Conductor) lookInto(ctx context.Context, r lab.Run, d Diagnosis, w Watcher, round int, instruments []lab.Instrument) error {
 	watched := map[lab.SliceKey]lab.Slice{}
 	for _, p := range phases(r, round, d.Open) {
-		b := &blockRun{c: c, run: r, block: round, done: watched, earlier: map[lab.Variant]int{}, wrote: map[lab.Variant][]write{}}
+		b := &blockRun{c: c, run: r, block: round, done: watched, earlier: map[lab.Variant]int{}}
+		b.forget()
 		err := b.lookInto(ctx, d, w, p, instruments)
 		if err != nil {
 			return err

@@ -73,6 +73,10 @@ type Session interface {
 	// Slice runs operations; measuring is called when the discarded part is over, and again
 	// should more have to be discarded. A driver whose clock is coarse may round times.
 	Slice(ctx context.Context, spec Spec, measuring func()) (Outcome, error)
+	// ServerTime returns the seconds that the statements of the last slice, one with
+	// Spec.Clock, took by the server's own clock, summed over clients, as a reading that says which clock; one
+	// without a name: it tells none. note is a doubt. It may send statements.
+	ServerTime(ctx context.Context) (r lab.Reading, note string, err error)
 	Close() error
 }
 
@@ -90,6 +94,7 @@ type Spec struct {
 	Ops      int64         // fixed work over all clients
 	Timeout  time.Duration // then the slice has failed
 	Rate     float64       // operations per second over all clients, of an open loop; 0: the step's own, if it has one
+	Clock    bool          // the server's own time of the statements will be asked for
 }
 
 // Outcome is what a client says of a slice's measured part.

@@ -37,6 +37,7 @@ type lot struct {
 	onSlice   func(n int, v lab.Variant, spec Spec) error // may fail the nth slice
 	onStart   func(v lab.Variant) error
 	onRate    func(spec Spec, step string, v lab.Variant) float64 // operations per second; nil: 10,000
+	notes     func(step string, v lab.Variant) []string           // of sessions
 	taken     int
 	observed  map[lab.SliceKey]string // what data a slice found
 }
@@ -123,8 +124,16 @@ type simSession struct {
 	w Work
 }
 
-func (x *simSession) Close() error    { return nil }
-func (x *simSession) Notes() []string { return nil }
+func (x *simSession) Close() error { return nil }
+func (x *simSession) Notes() []string {
+	if x.c.lot.notes == nil {
+		return nil
+	}
+	return x.c.lot.notes(x.w.Level.Step.Name, x.s.v)
+}
+func (x *simSession) ServerTime(context.Context) (lab.Reading, string, error) {
+	return lab.Reading{}, "", nil
+}
 func (x *simSession) Connections() Connections {
 	return Connections{IDs: make([]uint32, x.w.Level.Clients)}
 }
@@ -517,7 +526,7 @@ func TestFitFixedWork(t *testing.T) {
 }
 
 // TestFixedReads runs a level that leaves data as they are and yet ends by operations: all
-// its slices have them, and it is warmed up once by as many.
+// its slices have them and are timed by the server, and it is warmed up once by as many.
 func TestFixedReads(t *testing.T) {
 	l := newLot(t)
 	r := testRun(4, []lab.LevelPlan{level("r", true, 4), level("s", true, 2)}, "a", "b")
@@ -533,8 +542,34 @@ func TestFixedReads(t *testing.T) {
 	}
 	complete(t, l, r, never)
 	// 2 blocks of 2 variants: 4 slices and a warm-up of r, 2 and a warm-up of s
-	want := map[Spec]int{{Ops: 3}: 2 * 2 * (5 + 3)}
+	want := map[Spec]int{{Ops: 3, Clock: true}: 2 * 2 * (4 + 2), {Ops: 3}: 2 * 2 * (1 + 1)}
 	if d := cmp.Diff(want, specs); d != "" {
 		t.Errorf("slices (-want +got):\n%s", d)
+	}
+}
+
+// TestUnsettled: a server that was not at rest before a warm-up is a doubt about all slices
+// of the level that is measured next, and about no others.
+func TestUnsettled(t *testing.T) {
+	l := newLot(t)
+	warm := level("warm", true, 2)
+	warm.Warm, warm.Group = true, ""
+	r := testRun(4, []lab.LevelPlan{level("r", true, 2), warm, level("s", true, 2), level("u", true, 2)}, "a", "b")
+	r.Plan.BlocksMax = 2
+	l.notes = func(step string, v lab.Variant) []string {
+		if step == "warm" && v.Build == "b" {
+			return []string{"not at rest"}
+		}
+		return nil
+	}
+	complete(t, l, r, never)
+	for k, s := range l.slices {
+		want := k.Cell.Step.Name == "s" && k.Cell.Variant.Build == "b"
+		if got := slices.Equal(s.Warnings, []string{"not at rest"}); got != want || !want && len(s.Warnings) > 0 {
+			t.Errorf("%s: doubts %q", k.Cell, s.Warnings)
+		}
+	}
+	if len(l.slices) != 2*2*3*2 {
+		t.Errorf("%d slices", len(l.slices))
 	}
 }

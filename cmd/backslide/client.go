@@ -47,8 +47,23 @@ type generator struct {
 	out      *json.Encoder
 	programs map[programKey]*load.Program
 	order    map[lab.Variant][]string // workloads in the order in which they were bound
-	sessions map[int64]*load.Session
+	sessions map[int64]session
 	cancels  map[int64]context.CancelFunc
+}
+
+// session is a load session with the server's own clock, if it has one.
+type session struct {
+	*load.Session
+	clock lab.ServerClock
+	side  *wire.Conn // the clock's own; nil: none
+}
+
+// Close closes the session's connections.
+func (s session) Close() error {
+	if s.side != nil {
+		s.side.Close()
+	}
+	return s.Session.Close()
 }
 
 type programKey struct {
@@ -59,7 +74,7 @@ type programKey struct {
 func newGenerator(out io.Writer) *generator {
 	return &generator{
 		out: json.NewEncoder(out), programs: map[programKey]*load.Program{}, order: map[lab.Variant][]string{},
-		sessions: map[int64]*load.Session{}, cancels: map[int64]context.CancelFunc{},
+		sessions: map[int64]session{}, cancels: map[int64]context.CancelFunc{},
 	}
 }
 
@@ -124,6 +139,8 @@ func (g *generator) answer(ctx context.Context, q request) (reply, error) {
 		return reply{Outcome: out}, err
 	case q.Close != nil:
 		return reply{}, g.close(q.Close.Session)
+	case q.Clock != nil:
+		return g.serverTime(*q.Clock), nil
 	}
 	return reply{}, errors.New("an empty request")
 }
@@ -202,7 +219,7 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep repl
 	}
 	for _, st := range settled {
 		if !st.Reached {
-			rep.Notes = append(rep.Notes, fmt.Sprintf("%s was not reached in %s", st.Name, st.Took.Round(time.Millisecond)))
+			rep.Notes = append(rep.Notes, fmt.Sprintf("the server was not at rest: %s was not reached in %s", st.Name, st.Took.Round(time.Second)))
 		}
 	}
 	l, err := actual(ctx, to)
@@ -216,8 +233,14 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep repl
 	if q.Near {
 		o.ServerThread = func(c load.Conn) (int, error) { return serverThread(c, p.Target.Family) }
 	}
+	var side *wire.Conn
+	var clock lab.ServerClock
+	o.Clock, clock, side = serverClock(ctx, p, step, to)
 	s, err := p.Session(ctx, load.Work{Step: step, Clients: q.Level.Clients, Seed: q.Seed, Block: q.Block}, to, o)
 	if err != nil {
+		if side != nil {
+			side.Close()
+		}
 		return rep, err
 	}
 	rep.Conns = s.ConnectionIDs()
@@ -225,7 +248,7 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep repl
 	rep.Threads, _ = serverThreads(ctx, to, p.Target.Family, rep.Conns)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.sessions[id] = s
+	g.sessions[id] = session{s, clock, side}
 	return rep, nil
 }
 
@@ -296,9 +319,9 @@ func threadsOf(c load.Conn, f lab.Family, which string) (map[uint32]int, error) 
 
 func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outcome, error) {
 	g.mu.Lock()
-	s := g.sessions[q.Session]
+	s, ok := g.sessions[q.Session]
 	g.mu.Unlock()
-	if s == nil {
+	if !ok {
 		return nil, fmt.Errorf("no session %d", q.Session)
 	}
 	// A collection in mid-slice would be measured as latency, and the loop does not
@@ -306,7 +329,7 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 	debug.SetMemoryLimit(clientMemory)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r, err := s.Slice(ctx, load.SliceSpec{
-		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout, Rate: q.Rate,
+		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout, Rate: q.Rate, Clock: q.Clock,
 	}, func() { g.reply(reply{ID: id, Measuring: true}) })
 	if err != nil {
 		return nil, err
@@ -317,6 +340,21 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outco
 		ClientUser: r.ClientUser, ClientSys: r.ClientSystem, Warnings: doubts(r),
 		Quantiles: [3]float64{r.Hist.Quantile(0.5).Seconds(), r.Hist.Quantile(0.95).Seconds(), r.Hist.Quantile(0.99).Seconds()},
 	}, nil
+}
+
+// serverTime asks a session's server how long the statements of the last slice took.
+func (g *generator) serverTime(q clockRequest) reply {
+	g.mu.Lock()
+	s, ok := g.sessions[q.Session]
+	g.mu.Unlock()
+	if !ok || s.clock == "" {
+		return reply{}
+	}
+	d, err := s.ServerTime()
+	if err != nil {
+		return reply{Notes: []string{"no time by the server's own clock: " + err.Error()}}
+	}
+	return reply{ServerTime: d.Seconds(), ServerClock: s.clock}
 }
 
 // doubts says what is odd about one slice.
@@ -370,10 +408,10 @@ func series(r load.Result) []lab.Series {
 
 func (g *generator) close(id int64) error {
 	g.mu.Lock()
-	s := g.sessions[id]
+	s, ok := g.sessions[id]
 	delete(g.sessions, id)
 	g.mu.Unlock()
-	if s == nil {
+	if !ok {
 		return nil
 	}
 	return s.Close()

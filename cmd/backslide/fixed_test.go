@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"backslide/lab"
 )
 
 // TestFixedWork runs steps of declared work on two configs that share one data set: every
@@ -56,9 +59,36 @@ slices = 4
 	if err != nil || len(data) != 1 {
 		t.Errorf("%d data sets of configs that differ in the Performance Schema alone, %v", len(data), err)
 	}
+	// The server's own time: of all statements where the Performance Schema is on, else of
+	// those of whole tables; never more than the client waited, but for what comes behind
+	// an answer.
+	var summary lab.Summary
+	text, _ = c.must(0, "report", "--format", "json")
+	if err := json.Unmarshal([]byte(text), &summary); err != nil {
+		t.Fatal(err)
+	}
+	clocks := map[string]lab.ServerClock{
+		"index-1 ps=0": lab.Profile, "index-1 ps=1": lab.PerformanceSchema, "create-drop ps=1": lab.PerformanceSchema,
+	}
+	for _, cell := range summary.Cells {
+		at := cell.Cell.Step.Name + " " + cell.Cell.Variant.Config
+		by := clocks[at]
+		switch k := cell.Clocks; {
+		case by == "" && k.Slices > 0:
+			t.Errorf("%s: a time by %v", at, k.By)
+		case by != "" && (k.Slices != cell.Slices || len(k.By) != 1 || k.By[0] != by):
+			t.Errorf("%s: %d of %d slices timed by %v, want all by %s", at, k.Slices, cell.Slices, k.By, by)
+		case by != "" && (k.Server <= 0 || k.Server > 1.2*k.Client+0.001):
+			t.Errorf("%s: %v s by the server, %v s by the client", at, k.Server, k.Client)
+		}
+		delete(clocks, at)
+	}
+	if len(clocks) > 0 {
+		t.Errorf("no cells %v", clocks)
+	}
 	totals, _ := c.must(0, "report", "--view", "totals")
 	memory, _ := c.must(0, "report", "--view", "memory")
-	for _, tt := range []struct{ text, want string }{{totals, "connect"}, {totals, "total"}, {totals, "×"}, {memory, "MiB resident"}} {
+	for _, tt := range []struct{ text, want string }{{totals, "connect"}, {totals, "total"}, {totals, "×"}, {totals, "own clocks"}, {memory, "MiB resident"}} {
 		if !strings.Contains(tt.text, tt.want) {
 			t.Errorf("no %q in\n%s", tt.want, tt.text)
 		}

@@ -12,12 +12,16 @@ import (
 )
 
 // latencies fills in the latencies of a summary's cells, from the histograms of the slices
-// that count, and how their rates spread.
+// that count, how their rates spread, and what servers say of their own time.
 func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) error {
+	fixed := map[lab.Level]bool{}
+	for _, l := range r.Levels {
+		fixed[l.Level] = l.Ops > 0
+	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		level := c.Cell.Level()
-		found, err := st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &c.Cell.Variant, Level: &level, Hist: true})
+		found, err := st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &c.Cell.Variant, Level: &level, Hist: true, Long: fixed[level]})
 		if err != nil {
 			return err
 		}
@@ -37,6 +41,7 @@ func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) 
 			all.Merge(h)
 		}
 		c.Rates = fiveNumbers(rates)
+		c.Clocks = clocks(found)
 		if all.N() == 0 {
 			continue
 		}
@@ -45,6 +50,29 @@ func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) 
 		c.Max = all.Max().Seconds()
 	}
 	return nil
+}
+
+// clocks returns how long an operation took by the server's clock and by the client's, in
+// the slices that count and have both.
+func clocks(all []lab.Slice) lab.Clocks {
+	var c lab.Clocks
+	for _, sl := range all {
+		sec, by, ok := sl.ServerTime()
+		if !ok || !compare.Counts(sl) {
+			continue
+		}
+		c.Server += sec / float64(sl.Ops)
+		c.Client += sl.Latency
+		c.Slices++
+		if !slices.Contains(c.By, by) {
+			c.By = append(c.By, by)
+		}
+	}
+	if c.Slices > 0 {
+		c.Server /= float64(c.Slices)
+		c.Client /= float64(c.Slices)
+	}
+	return c
 }
 
 // fiveNumbers returns the least, the quarters and the most of some numbers, between

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"backslide/lab"
@@ -195,7 +196,7 @@ func (s *remoteSession) Connections() run.Connections { return s.conns }
 func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func()) (run.Outcome, error) {
 	var out run.Outcome
 	q := request{Slice: &sliceRequest{
-		Session: s.id, Seq: spec.Seq, Discard: spec.Discard, Duration: spec.Duration, Ops: spec.Ops, Timeout: spec.Timeout, Rate: spec.Rate,
+		Session: s.id, Seq: spec.Seq, Discard: spec.Discard, Duration: spec.Duration, Ops: spec.Ops, Timeout: spec.Timeout, Rate: spec.Rate, Clock: spec.Clock,
 	}}
 	_, err := s.r.ask(ctx, q, func(rep reply) {
 		if rep.Measuring {
@@ -210,6 +211,17 @@ func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func
 		}
 	})
 	return out, err
+}
+
+// ServerTime is run.Session's.
+func (s *remoteSession) ServerTime(ctx context.Context) (r lab.Reading, note string, err error) {
+	_, err = s.r.ask(ctx, request{Clock: &clockRequest{Session: s.id}}, func(rep reply) {
+		if rep.ServerClock != "" {
+			r = lab.Reading{Name: rep.ServerClock.Reading(), Unit: "sec", Value: rep.ServerTime}
+		}
+		note = strings.Join(rep.Notes, "; ")
+	})
+	return r, note, err
 }
 
 // Close disconnects the clients. It does not wait longer than the child lives.

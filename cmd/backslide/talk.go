@@ -18,6 +18,7 @@ type request struct {
 	Open   *openRequest   `json:"open,omitempty"`
 	Slice  *sliceRequest  `json:"slice,omitempty"`
 	Close  *closeRequest  `json:"close,omitempty"`
+	Clock  *clockRequest  `json:"clock,omitempty"`
 	Cancel *cancelRequest `json:"cancel,omitempty"`
 }
 
@@ -58,9 +59,15 @@ type sliceRequest struct {
 	Ops      int64         `json:"ops"`
 	Timeout  time.Duration `json:"timeout_ns"`
 	Rate     float64       `json:"rate,omitempty"` // operations per second of an open loop; 0: the step's own, or closed
+	Clock    bool          `json:"clock,omitempty"`
 }
 
 type closeRequest struct {
+	Session int64 `json:"session"`
+}
+
+// clockRequest asks for the server's own time of a session's last slice.
+type clockRequest struct {
 	Session int64 `json:"session"`
 }
 
@@ -71,16 +78,18 @@ type cancelRequest struct {
 
 // reply is one line from the child.
 type reply struct {
-	ID        int64    `json:"id"`
-	Measuring bool     `json:"measuring,omitempty"` // the discarded part of a slice is over
-	Rows      int64    `json:"rows,omitempty"`      // loaded so far
-	Total     int64    `json:"total,omitempty"`     // to be loaded
-	Outcome   *outcome `json:"outcome,omitempty"`
-	Notes     []string `json:"notes,omitempty"`   // doubts about a session that was opened
-	Conns     []uint32 `json:"conns,omitempty"`   // the server's numbers of the session's connections
-	Threads   []int    `json:"threads,omitempty"` // the server's threads that serve them; none: not known
-	Done      bool     `json:"done,omitempty"`
-	Err       string   `json:"err,omitempty"`
+	ID          int64           `json:"id"`
+	Measuring   bool            `json:"measuring,omitempty"` // the discarded part of a slice is over
+	Rows        int64           `json:"rows,omitempty"`      // loaded so far
+	Total       int64           `json:"total,omitempty"`     // to be loaded
+	Outcome     *outcome        `json:"outcome,omitempty"`
+	Notes       []string        `json:"notes,omitempty"`           // doubts about a session that was opened
+	Conns       []uint32        `json:"conns,omitempty"`           // the server's numbers of the session's connections
+	Threads     []int           `json:"threads,omitempty"`         // the server's threads that serve them; none: not known
+	ServerTime  float64         `json:"server_time_sec,omitempty"` // statements of the last slice, by ServerClock
+	ServerClock lab.ServerClock `json:"server_clock,omitempty"`    // empty: the server has none
+	Done        bool            `json:"done,omitempty"`
+	Err         string          `json:"err,omitempty"`
 }
 
 // outcome is a slice's result on its way to the conductor.
