@@ -7,9 +7,9 @@ import (
 	"backslide/lab"
 )
 
-// Recipe returns a step as plain SQL: statements that make and fill the tables, and the
-// first operations of each client with the arguments that were measured, together no more
-// than size bytes.
+// Recipe returns a step as plain SQL: statements that make and fill the tables, what the
+// steps of a chain before it did to them, and the first operations of each client with the
+// arguments that were measured, together no more than size bytes.
 func (p *Program) Recipe(name string, seed uint64, clients, size int) (lab.Recipe, error) {
 	st, ok := p.steps[name]
 	switch {
@@ -24,13 +24,17 @@ func (p *Program) Recipe(name string, seed uint64, clients, size int) (lab.Recip
 	}
 	r := lab.Recipe{Schema: p.Target.Schema, Read: st.read, Connect: st.connect}
 	var err error
+	var earlier, notes []string
+	if p.Workload.Chain {
+		earlier, notes = p.recipeEarlier(name, clients)
+	}
 	if r.Setup, err = p.recipeSetup(&r); err != nil {
 		return r, err
 	}
+	r.Setup = append(r.Setup, earlier...)
+	r.Notes = append(r.Notes, notes...)
 	p.recipeOperations(&r, st, seed, clients, size)
-	if p.Workload.Chain {
-		r.Notes = append(r.Notes, "the steps of this workload build on each other's data: what the steps before this one did to the tables is left out")
-	} else if p.writesBefore(name) {
+	if !p.Workload.Chain && p.writesBefore(name) {
 		r.Notes = append(r.Notes, "steps that write ran before this one in each block, and their effect on the tables is left out")
 	}
 	for _, s := range st.sides {
@@ -64,22 +68,20 @@ func (p *Program) writesBefore(name string) bool {
 // recipeSetup returns what makes the data set.
 func (p *Program) recipeSetup(r *lab.Recipe) ([]string, error) {
 	out := append([]string{"SET rand_seed1 = 1, rand_seed2 = 2"}, p.setup...)
-	digits := false
+	if rows := p.mostRows(); rows > 0 {
+		r.Notes = append(r.Notes, "rows are made by SQL: distributed as the measured ones, and not the same")
+		out = append(out, "CREATE TEMPORARY TABLE digits (d INT)", "INSERT INTO digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)")
+		out = append(out, numbers(rows)...)
+	}
 	for i := range p.tables {
 		t := &p.tables[i]
 		out = append(append(out, "DROP TABLE IF EXISTS "+t.name), t.create...)
 		if t.rows == 0 {
 			continue
 		}
-		if !digits {
-			digits = true
-			out = append(out, "CREATE TEMPORARY TABLE digits (d INT)", "INSERT INTO digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)")
-			out = append(out, numbers(p.mostRows())...)
-			r.Notes = append(r.Notes, "rows are made by SQL: distributed as the measured ones, and not the same")
-		}
 		columns := make([]string, len(t.columns))
 		for j, e := range t.exprs {
-			sql, err := e.rowSQL(t.t)
+			sql, err := e.sql(rowNames(t.t))
 			if err != nil {
 				return nil, fmt.Errorf("table %s, column %s: %w", t.name, t.columns[j], err)
 			}
@@ -129,8 +131,10 @@ func (p *Program) recipeOperations(r *lab.Recipe, st *step, seed uint64, clients
 	}
 	r.Clients = make([][]string, len(streams))
 	most := 1000
-	if n := st.ops; n > 0 {
-		most = int(min(n, int64(most)))
+	for i, w := range st.works() {
+		if n := st.transactionsOf(i, w); n > 0 {
+			most = int(min(n, int64(most)))
+		}
 	}
 	for r.Ops < most && (r.Ops == 0 || size > 0) {
 		for i, s := range streams {

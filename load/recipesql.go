@@ -7,16 +7,30 @@ import (
 	"strings"
 )
 
-// rowSQL returns a column's expression as SQL over the table numbers, whose n is the row;
-// t is the number of the table. Random draws become RAND(), so what comes out is
+// sqlNames says in SQL what expressions refer to.
+type sqlNames struct {
+	vars map[int64]string // by variable of a frame
+	args map[int64]string // by slot
+}
+
+// rowNames are those of a column's expression over the table numbers, whose n is the row;
+// t is the number of the table.
+func rowNames(t int64) sqlNames {
+	return sqlNames{vars: map[int64]string{varRow: "n", varT: fmt.Sprint(t)}}
+}
+
+// sql returns an expression as SQL. Random draws become RAND(), so what comes out is
 // distributed alike. Letters become hexadecimal digits.
-func (e *expr) rowSQL(t int64) (string, error) {
+func (e *expr) sql(names sqlNames) (string, error) {
 	if e.kind == null {
 		return "NULL", nil
 	}
+	if e.op == opList {
+		return e.listSQL(names)
+	}
 	var kids []string
 	for _, k := range e.kids {
-		sql, err := k.rowSQL(t)
+		sql, err := k.sql(names)
 		if err != nil {
 			return "", err
 		}
@@ -29,11 +43,12 @@ func (e *expr) rowSQL(t int64) (string, error) {
 		}
 		return fmt.Sprint(e.n), nil
 	case opVar:
-		switch e.n {
-		case varRow:
-			return "n", nil
-		case varT:
-			return fmt.Sprint(t), nil
+		if sql, ok := names.vars[e.n]; ok {
+			return sql, nil
+		}
+	case opArg:
+		if sql, ok := names.args[e.n]; ok {
+			return sql, nil
 		}
 	case opUniform:
 		return between(kids[0], kids[1]), nil
@@ -67,6 +82,19 @@ func (e *expr) rowSQL(t int64) (string, error) {
 		return "(" + kids[0] + " " + sign + " " + kids[1] + ")", nil
 	}
 	return "", errors.New("its expression cannot be said in SQL")
+}
+
+// listSQL returns the items of a list that is made, one behind the other.
+func (e *expr) listSQL(names sqlNames) (string, error) {
+	var items []string
+	for i := range e.n {
+		sql, err := e.kids[0].sql(names.inner(fmt.Sprint(i)))
+		if err != nil {
+			return "", err
+		}
+		items = append(items, sql)
+	}
+	return strings.Join(items, ", "), nil
 }
 
 // between draws a whole number from lo to hi.
