@@ -42,6 +42,65 @@ func Benchfmt(w io.Writer, s lab.Summary) error {
 	return p.err
 }
 
+// estimatesBenchfmt writes an import in the same format: one line per cell with all its
+// metrics, and as many iterations as it is the mean of runs. Which way other metrics than
+// throughput are better is not known.
+//
+//	BenchmarkPointQuery/workload=sysbench/host=a/variant=my8045.c8r32/clients=4 1 24803 op/sec 0.0004 cpu/o-sec/op
+func estimatesBenchfmt(w io.Writer, e lab.Estimates) error {
+	p := &printer{w: w}
+	p.printf("import: %s\nnote: figures that others measured, means over runs; no verdict\n\nUnit op/sec better=higher\n\n", strings.TrimSpace(clean(e.Name)))
+	type cell struct {
+		workload, step string
+		clients        int
+	}
+	var order []cell
+	rows := map[cell][]lab.EstimateRow{}
+	for _, r := range e.Rows {
+		c := cell{r.Workload, r.Step, r.Clients}
+		if rows[c] == nil {
+			order = append(order, c)
+		}
+		rows[c] = append(rows[c], r)
+	}
+	for _, c := range order {
+		for i, column := range e.Columns {
+			var values strings.Builder
+			runs := 0
+			for _, r := range rows[c] {
+				if x := r.Values[i]; x.Runs > 0 && finite(x.Value) {
+					runs = max(runs, x.Runs)
+					fmt.Fprintf(&values, " %s %s", strconv.FormatFloat(x.Value, 'g', 8, 64), estimateUnit(r))
+				}
+			}
+			if runs == 0 {
+				continue
+			}
+			clients := "unknown"
+			if c.clients > 0 {
+				clients = strconv.Itoa(c.clients)
+			}
+			p.printf("Benchmark%s/workload=%s/host=%s/variant=%s/clients=%s %d%s\n",
+				camel(c.step), encode(c.workload), encode(column.Host), encode(column.Full), clients, runs, values.String())
+		}
+	}
+	return p.err
+}
+
+// estimateUnit returns a unit that is distinct for each metric of an import.
+func estimateUnit(r lab.EstimateRow) string {
+	switch {
+	case r.Metric == string(lab.QPS):
+		return lab.QPS.Unit()
+	case r.Unit == "":
+		return oneWord(r.Metric)
+	}
+	return oneWord(r.Metric + "-" + r.Unit)
+}
+
+// oneWord returns a name without blanks, as units have to be.
+func oneWord(s string) string { return strings.Join(strings.Fields(clean(s)), "_") }
+
 // benchConfig writes what holds for all lines, and which way units are better.
 func (v *view) benchConfig(p *printer) {
 	h := v.Run.Host

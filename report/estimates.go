@@ -19,7 +19,7 @@ const EstimatesSchema = "backslide-estimates/1"
 
 // EstimateFormats lists the formats that Estimates knows.
 func EstimateFormats() []string {
-	return []string{"text", "html", "csv", "json", "markdown", "openmetrics"}
+	return []string{"text", "html", "csv", "json", "markdown", "benchfmt", "openmetrics"}
 }
 
 // Estimates writes what was imported. Options.Metric may be any metric of the import.
@@ -43,6 +43,8 @@ func Estimates(w io.Writer, format string, e lab.Estimates, o Options) error {
 		return estimatesCSV(w, e)
 	case "json":
 		return estimatesJSON(w, e)
+	case "benchfmt":
+		return estimatesBenchfmt(w, e)
 	case "openmetrics":
 		return estimatesOpenMetrics(w, e)
 	}

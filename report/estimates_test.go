@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/google/go-cmp/cmp"
 
 	"backslide/lab"
@@ -64,8 +66,33 @@ func TestEstimatesGolden(t *testing.T) {
 		{"imported.md", "markdown", Options{}},
 		{"imported.csv", "csv", Options{}},
 		{"imported.openmetrics", "openmetrics", Options{}},
+		{"imported.bench", "benchfmt", Options{}},
 	} {
 		t.Run(tt.file, func(t *testing.T) { golden(t, tt.file, []byte(estimatesIn(t, tt.format, published(), tt.o))) })
+	}
+}
+
+// benchstat reads every cell of an import, and from it the values.
+func TestEstimatesBenchfmt(t *testing.T) {
+	r := benchfmt.NewReader(strings.NewReader(estimatesIn(t, "benchfmt", published(), Options{})), "imported.bench")
+	cells, values := 0, 0
+	for r.Scan() {
+		switch x := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Error(x)
+		case *benchfmt.Result:
+			cells++
+			values += len(x.Values)
+		}
+	}
+	want := 0
+	for _, row := range published().Rows {
+		for _, v := range row.Values {
+			want += min(v.Runs, 1)
+		}
+	}
+	if err := r.Err(); err != nil || values != want || cells == 0 {
+		t.Errorf("%d values of %d cells, %v; want %d values", values, cells, err, want)
 	}
 }
 
@@ -120,7 +147,7 @@ func TestEstimatesRefused(t *testing.T) {
 		change func(*lab.Estimates)
 		want   string
 	}{
-		{"benchfmt", Options{}, nil, "report format benchfmt is for runs"},
+		{"csv-groups", Options{}, nil, "report format csv-groups is for runs"},
 		{"pdf", Options{}, nil, `"pdf" is unknown`},
 		{"text", Options{Metric: "cpu/oo"}, nil, `metric "cpu/oo" is not in dop1; did you mean cpu/o?; it has qps, cpu/o`},
 		{"text", Options{Decimals: 5}, nil, "2 or 3 decimals, not 5"},

@@ -218,7 +218,7 @@ func (b *builder) candidateParts() []candidatePart {
 // worst returns links to a candidate's largest regressions, and how many more there are.
 func (b *builder) worst(candidate lab.Variant) ([]link, int) {
 	var all []entry
-	for _, e := range b.entries(candidate) {
+	for _, e := range b.told(candidate) {
 		if e.state == regressed {
 			all = append(all, e)
 		}

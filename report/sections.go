@@ -295,7 +295,7 @@ func (v *view) seen() section {
 		} else {
 			out.list = append(out.list, fmt.Sprintf("%s: not known yet; there are too few blocks", v.name(c)))
 		}
-		for _, e := range v.entries(c) {
+		for _, e := range v.told(c) {
 			if e.state == inconclusive {
 				out.list = append(out.list, "  ? "+v.unclear(e))
 			}

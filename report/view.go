@@ -72,6 +72,7 @@ type view struct {
 	means     map[lab.Cell]*lab.CellMean
 	failed    map[lab.Cell][]lab.Failure
 	levels    map[lab.Level]bool // levels that the run has at all
+	open      map[lab.Level]bool // those at a set rate
 }
 
 // group is the steps of one kind of work, in the order of the run.
@@ -101,7 +102,7 @@ func newView(s lab.Summary, m lab.Metric) *view {
 	v := &view{
 		Summary: s, plan: s.Run.Plan.WithDefaults(), metric: m, decimals: 3,
 		compared: map[pairing]*lab.Comparison{}, means: map[lab.Cell]*lab.CellMean{},
-		failed: map[lab.Cell][]lab.Failure{}, levels: map[lab.Level]bool{},
+		failed: map[lab.Cell][]lab.Failure{}, levels: map[lab.Level]bool{}, open: map[lab.Level]bool{},
 	}
 	var a arranger
 	a.variant(s.Run.Base)
@@ -109,6 +110,7 @@ func newView(s lab.Summary, m lab.Metric) *view {
 		a.variant(x)
 	}
 	for _, l := range s.Run.Levels {
+		v.open[l.Level] = l.Open
 		if !l.Warm { // run for its effect, and never measured
 			a.level(l.Level, l.Group)
 		}

@@ -11,34 +11,34 @@ import (
 
 // tally counts what became of one candidate's levels.
 type tally struct {
-	total     int // levels of the run
-	by        map[state]int
-	red       map[state]int
-	worst     *lab.Comparison // the regression that is largest, of the red ones if there are any
-	best      *lab.Comparison // likewise
-	firstNone entry           // the first that is broken or not run
+	total int // levels of the run
+	by    map[state]int
+	red   map[state]int
+	worst *lab.Comparison // the regression that is largest, of the red ones if there are any
+	best  *lab.Comparison // likewise
 }
 
 func (v *view) tally(candidate lab.Variant) tally {
 	t := tally{by: map[state]int{}, red: map[state]int{}}
-	for _, e := range v.entries(candidate) {
+	for _, e := range v.told(candidate) {
 		t.total++
-		t.by[e.state]++
-		if e.red() {
-			t.red[e.state]++
-		}
-		switch e.state {
-		case regressed:
-			t.worst = larger(t.worst, e.comp)
-		case improved:
-			t.best = larger(t.best, e.comp)
-		case broken, notRun:
-			if t.firstNone.why == "" {
-				t.firstNone = e
-			}
-		}
+		t.count(e)
 	}
 	return t
+}
+
+// count counts an entry's state.
+func (t *tally) count(e entry) {
+	t.by[e.state]++
+	if e.red() {
+		t.red[e.state]++
+	}
+	switch e.state {
+	case regressed:
+		t.worst = larger(t.worst, e.comp)
+	case improved:
+		t.best = larger(t.best, e.comp)
+	}
 }
 
 // larger returns the red one of two differences, and of equals the larger.
@@ -91,7 +91,11 @@ func (v *view) sentence(candidate lab.Variant) string {
 	if v.metric != lab.QPS {
 		subject += ", " + scaleOf(v.metric).name + " per op"
 	}
-	if t.total == 0 {
+	latency := v.pacedSentence(candidate)
+	switch {
+	case t.total == 0 && latency != "":
+		return subject + ". " + latency
+	case t.total == 0:
 		return subject + ": nothing to compare."
 	}
 	var parts []string
@@ -119,7 +123,7 @@ func (v *view) sentence(candidate lab.Variant) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return subject + ": " + strings.Join(parts, "; ") + "."
+	return strings.TrimSpace(subject + ": " + strings.Join(parts, "; ") + ". " + latency)
 }
 
 // twin reports whether a candidate is the base itself, run a second time.
@@ -185,7 +189,7 @@ func (v *view) unclear(e entry) string {
 // detectable returns the median and the largest smallest-detectable difference of a candidate.
 func (v *view) detectable(candidate lab.Variant) (median, worst float64, at lab.Level, ok bool) {
 	var all []float64
-	for _, e := range v.entries(candidate) {
+	for _, e := range v.told(candidate) {
 		if e.comp == nil || !finite(e.comp.MDE) || e.comp.MDE <= 0 {
 			continue
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"backslide/lab"
 	"backslide/probe"
+	"backslide/run"
 )
 
 func newCheck(e *env) *cobra.Command {
@@ -37,15 +39,15 @@ func newCheck(e *env) *cobra.Command {
 
 // forecast is what an experiment will need.
 type forecast struct {
+	run.Forecast
 	cells    int
-	block    time.Duration // one block, about
-	unknown  int           // long steps of which nobody knows how long they take
-	rows     int64         // in the data set of one variant
-	bytes    int64         // of one variant's data set, about
-	disk     int64         // all data sets and one block's clones
-	memory   int64         // of all servers together
-	most     int64         // of the largest server
-	memories []string      // why
+	unknown  int      // long steps of which nobody knows how long they take
+	rows     int64    // in the data set of one variant
+	bytes    int64    // of one variant's data set, about
+	disk     int64    // all data sets and one block's clones
+	memory   int64    // of all servers together
+	most     int64    // of the largest server
+	memories []string // why
 }
 
 // together returns how many servers may be up at once within limit bytes; 0: all.
@@ -69,7 +71,6 @@ const (
 	serverDisk   = 250 << 20 // system tables, redo and undo logs of a fresh server
 	serverMemory = 250 << 20
 	connMemory   = 1 << 20
-	startTime    = 3 * time.Second // clone, start and stop of one server
 )
 
 func (s *setup) forecast() forecast {
@@ -81,21 +82,12 @@ func (s *setup) forecast() forecast {
 		f.rows += rows
 		f.bytes += bytes
 	}
-	n := time.Duration(len(variants))
-	f.disk = 2 * int64(n) * (f.bytes + serverDisk)
-	f.block = n * startTime
-	whole := time.Duration(s.Plan.Slices) * s.Plan.Slice
+	f.disk = 2 * int64(len(variants)) * (f.bytes + serverDisk)
+	f.Forecast = run.Foresee(s.Plan, len(variants), s.levels)
 	for _, l := range s.levels {
-		if l.Whole() {
-			f.block += n * l.Slice
-			if l.Slice == 0 {
-				f.unknown++
-			}
-			continue
+		if l.Whole() && l.Slice == 0 {
+			f.unknown++
 		}
-		slice := max(s.Plan.Slice, l.Grain)
-		slices := max(2, whole/slice)
-		f.block += n * (slices*(slice+s.Plan.Discard) + max(s.Plan.Warm, l.Grain))
 	}
 	most := 0
 	for _, c := range s.Clients {
@@ -143,18 +135,24 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 		b := s.builds[v.Build]
 		fmt.Fprintf(t, "  %s\t%s %s\t%s\n", v, b.Family, b.Version, role)
 	}
-	fmt.Fprintf(t, "blocks\tat most %d, about %s each\n", s.Plan.BlocksMax, f.block.Round(time.Second))
-	if s.Plan.FitSlices {
-		fmt.Fprintf(t, "slices\tabout %d per variant, level and block; a pilot of the noise decides, which may make blocks longer\n", s.Plan.Slices)
+	fmt.Fprintf(t, "blocks\tat most %d, about %s each\n", s.Plan.BlocksMax, between(f.Least, f.Most))
+	if f.Least < f.Most {
+		fmt.Fprintf(t, "slices\tas many per variant, level and block as a pilot of the noise asks for: fewer on a quiet host, up to four times %d on a noisy one\n", s.Plan.Slices)
+	}
+	if f.Calibrate > 0 {
+		fmt.Fprintf(t, "pilots\tabout %s, once: speed and noise of every level on the base\n", f.Calibrate.Round(time.Second))
 	}
 	if f.unknown > 0 {
 		fmt.Fprintf(t, "long steps\t%s of each variant and block take as long as they take, on top of that\n", plural(f.unknown, "step"))
 	}
-	total := f.block * time.Duration(s.Plan.BlocksMax)
-	if s.Plan.Budget > 0 && s.Plan.Budget < total {
+	least, most := f.Calibrate+f.Least*time.Duration(s.Plan.BlocksMax), f.Calibrate+f.Most*time.Duration(s.Plan.BlocksMax)
+	if s.Plan.Budget > 0 && s.Plan.Budget < least {
 		fmt.Fprintf(t, "time\tat most %s (the budget), and loading\n", s.Plan.Budget)
 	} else {
-		fmt.Fprintf(t, "time\tat most %s, and loading; decided cells stop earlier\n", total.Round(time.Second))
+		if s.Plan.Budget > 0 {
+			most = min(most, s.Plan.Budget)
+		}
+		fmt.Fprintf(t, "time\tabout %s if all blocks are needed, and loading; decided cells stop earlier\n", between(least, most))
 	}
 	fmt.Fprintf(t, "data\t%d rows, about %s, for each variant\n", f.rows, size(f.bytes))
 	fmt.Fprintf(t, "memory\tabout %s of %s free\n", size(f.memory), size(free.Memory))
@@ -181,6 +179,22 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 		fmt.Fprintf(w, "warning: the lab needs about %s on its disk, %s are free\n", size(f.disk), size(free.Disk))
 	}
 	return nil
+}
+
+// between says from how long to how long something takes: 45s, or 12 to 30 min.
+func between(least, most time.Duration) string {
+	if most < 2*time.Minute {
+		a, b := least.Round(time.Second), most.Round(time.Second)
+		if a == b {
+			return a.String()
+		}
+		return fmt.Sprintf("%d to %d s", int(a.Seconds()), int(b.Seconds()))
+	}
+	a, b := int(math.Ceil(least.Minutes())), int(math.Ceil(most.Minutes()))
+	if a == b {
+		return fmt.Sprintf("%d min", a)
+	}
+	return fmt.Sprintf("%d to %d min", a, b)
 }
 
 // atOnce says what it means that only n servers are up together.
