@@ -87,7 +87,7 @@ func (v *view) clientCurves() curvePart {
 	p := plane{x0: math.Log2(float64(v.clients[0])), x1: math.Log2(float64(v.clients[len(v.clients)-1]))}
 	for _, g := range v.groups {
 		for _, s := range g.steps {
-			if c, ok := v.clientCurve(s, p, class); ok {
+			if c, ok := v.clientCurve(s, p, class); ok && !v.pacedStep(s) {
 				part.Pictures = append(part.Pictures, c)
 			}
 		}
@@ -165,7 +165,7 @@ func (v *view) releaseCurves() curvePart {
 	part.Legend = shortLegend(part.Legend)
 	for _, g := range v.groups {
 		for _, s := range g.steps {
-			if c, ok := v.releaseCurve(s, order); ok {
+			if c, ok := v.releaseCurve(s, order); ok && !v.pacedStep(s) {
 				part.Pictures = append(part.Pictures, c)
 			}
 		}

@@ -120,11 +120,16 @@ func testCurves(t *testing.T, browser context.Context) {
 
 // testImported looks at the page of an import.
 func testImported(t *testing.T, browser context.Context) {
-	b := openPage(t, browser, estimatesIn(t, "html", published(), Options{}))
+	e := published()
+	e.Doubts = append(e.Doubts, strings.Repeat("a/path/that/has/no/blanks", 10)) // it must not widen the page of a phone
+	b := openPage(t, browser, estimatesIn(t, "html", e, Options{}))
 	b.shot("import-desktop", "")
 	b.view(390, 844, "light")
 	if w := eval[int](b, "document.documentElement.scrollWidth"); w > 390 {
 		t.Errorf("on a phone the page is %d pixels wide, want 390", w)
+	}
+	if w := eval[float64](b, "Math.min(...[...document.querySelectorAll('.est tbody th')].map(e => e.getBoundingClientRect().width))"); w < 90 {
+		t.Errorf("on a phone a step has %v pixels for its name, want 90 at least", w)
 	}
 	b.shot("import-phone", "")
 	b.view(1280, 900, "dark")

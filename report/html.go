@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"backslide/lab"
 )
@@ -38,6 +39,7 @@ type page struct {
 	Whole      []string // run-wide footnotes, at the top
 	Caveat     string
 	Lamped     bool // so that the legend tells red and amber
+	Paced      bool // some levels are at a set rate, so that it tells what is shown of those
 	Levels     levelTable
 	Whys       []whyPart
 	Past       pastPart
@@ -74,7 +76,9 @@ func newPage(s lab.Summary, o Options) (*page, error) {
 	p.Whole = f.texts[:len(f.texts):len(f.texts)]
 	p.Empty = v.nothing()
 	for _, g := range v.groups {
-		p.Groups = append(p.Groups, clean(string(g.name)))
+		if g.name != lab.Paced { // its throughput says nothing
+			p.Groups = append(p.Groups, clean(string(g.name)))
+		}
 	}
 	b := builder{view: v, notes: &f, rows: map[pairing]string{}, axis: v.axis()}
 	p.Levels = b.levelTable()
@@ -82,6 +86,7 @@ func newPage(s lab.Summary, o Options) (*page, error) {
 	p.Candidates = b.candidateParts()
 	p.Short = b.short()
 	p.Lamped = v.lamped()
+	p.Paced = slices.ContainsFunc(s.Run.Levels, func(l lab.LevelPlan) bool { return l.Open })
 	p.Whys = whyParts(o.Whys)
 	p.Past = newPast(o.Past)
 	p.Long = v.longPart()

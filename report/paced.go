@@ -14,6 +14,33 @@ func (v *view) paced(l lab.Level) bool {
 	return v.open[l]
 }
 
+// shownEntry returns what tables of verdicts show of a level: at a set rate the latency, or
+// why there is none.
+func (v *view) shownEntry(candidate lab.Variant, l lab.Level) (entry, bool) {
+	e, ok := v.entry(candidate, l, v.metric)
+	if !ok || v.metric != lab.QPS || !v.paced(l) || e.state == broken {
+		return e, ok
+	}
+	x, _ := v.entry(candidate, l, lab.P95)
+	if x.state == notRun && e.comp != nil && len(e.comp.Notes) > 0 {
+		x.why = strings.Join(e.comp.Notes, "; ")
+	}
+	return x, ok
+}
+
+// shownStep is how tables of verdicts call a step: with its metric, where that is another.
+func (v *view) shownStep(s lab.Step) string {
+	if v.metric == lab.QPS && v.pacedStep(s) {
+		return v.step(s) + ", p95 latency"
+	}
+	return v.step(s)
+}
+
+// pacedStep reports whether a step has a level at a set rate.
+func (v *view) pacedStep(s lab.Step) bool {
+	return slices.ContainsFunc(v.clients, func(n int) bool { return v.paced(lab.Level{Step: s, Clients: n}) })
+}
+
 // told returns the entries of a candidate that count in what is said of it: of throughput,
 // those of closed loops.
 func (v *view) told(candidate lab.Variant) []entry {

@@ -26,6 +26,12 @@ func TestPacedSentence(t *testing.T) {
 	if got := v.sentence(candidate); !strings.HasSuffix(got, want) {
 		t.Errorf("it says %q, want %q at the end", got, want)
 	}
+	if e, _ := v.shownEntry(candidate, level); e.comp == nil || e.comp.Metric != lab.P95 || e.mark() != "▼" {
+		t.Errorf("tables show %v of it, want its latency", e)
+	}
+	if got := v.shownStep(level.Step); got != v.step(level.Step)+", p95 latency" {
+		t.Errorf("tables call the step %q", got)
+	}
 	s.Comparisons = s.Comparisons[:len(s.Comparisons)-1]
 	if got := newView(s, lab.QPS).sentence(candidate); !strings.HasSuffix(got, "p95 latency: none of 1 regressed; 1 not compared, since a side did not keep up with the rate or there is too little to tell.") {
 		t.Errorf("without a comparison of latency it says %q", got)

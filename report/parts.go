@@ -208,7 +208,9 @@ func (b *builder) candidateParts() []candidatePart {
 		}
 		for _, g := range b.groups {
 			p.Groups = append(p.Groups, b.matrixGroup(c, g))
-			p.Averages = append(p.Averages, b.average(c, g))
+			if g.name != lab.Paced {
+				p.Averages = append(p.Averages, b.average(c, g))
+			}
 		}
 		out = append(out, p)
 	}
@@ -242,14 +244,15 @@ func (b *builder) worst(candidate lab.Variant) ([]link, int) {
 func (b *builder) matrixGroup(candidate lab.Variant, g group) matrixGroup {
 	out := matrixGroup{Name: clean(string(g.name)), Columns: 1 + len(b.clients)}
 	for _, s := range g.steps {
-		r := matrixRow{Step: b.step(s)}
+		r := matrixRow{Step: b.shownStep(s)}
 		for _, n := range b.clients {
-			e, ok := b.entry(candidate, lab.Level{Step: s, Clients: n}, b.metric)
+			level := lab.Level{Step: s, Clients: n}
+			e, ok := b.shownEntry(candidate, level)
 			if !ok {
 				r.Cells = append(r.Cells, matrixCell{None: true})
 				continue
 			}
-			m := matrixCell{ID: b.rows[e.pairing], Class: e.state.class(), Mark: e.mark(), Word: e.word()}
+			m := matrixCell{ID: b.rows[pairing{candidate, level, b.metric}], Class: e.state.class(), Mark: e.mark(), Word: e.word()}
 			if e.state != broken && e.state != notRun {
 				m.Ratio = ratio(e.comp.LogRatio)
 				if finite(e.comp.Lo) && finite(e.comp.Hi) {

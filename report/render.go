@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 )
 
 //go:embed html
@@ -48,7 +49,7 @@ func newHead(title string, scripted bool) (head, error) {
 // the reader opens it, since a browser takes seconds for what nobody has asked for.
 func render(w io.Writer, name string, data any, large bool) error {
 	t := template.New(name)
-	t.Funcs(template.FuncMap{"fold": func(part string, data any) (template.HTML, error) {
+	t.Funcs(template.FuncMap{"breaks": breaks, "fold": func(part string, data any) (template.HTML, error) {
 		var b bytes.Buffer
 		if err := t.ExecuteTemplate(&b, part, data); err != nil || !large {
 			return template.HTML(b.String()), err
@@ -60,6 +61,11 @@ func render(w io.Writer, name string, data any, large bool) error {
 		return err
 	}
 	return t.Execute(w, data)
+}
+
+// breaks escapes a name, and lets its line break behind the signs that join its parts.
+func breaks(name string) template.HTML {
+	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", "/", "/<wbr>", "@", "@<wbr>").Replace(template.HTMLEscapeString(name)))
 }
 
 // packHTML returns markup as a script element that the page's script puts the markup in

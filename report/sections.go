@@ -122,9 +122,9 @@ func (v *view) verdicts(candidate lab.Variant, words bool, whole string, f *foot
 	for _, g := range v.groups {
 		t.rows = append(t.rows, row{heading: clean(string(g.name))})
 		for _, s := range g.steps {
-			cells := plain("  " + v.step(s))
+			cells := plain("  " + v.shownStep(s))
 			for _, n := range v.clients {
-				e, ok := v.entry(candidate, lab.Level{Step: s, Clients: n}, v.metric)
+				e, ok := v.shownEntry(candidate, lab.Level{Step: s, Clients: n})
 				if !ok {
 					cells = append(cells, cell{parts: []string{"", "", ""}})
 					continue

@@ -175,7 +175,7 @@ func (v *view) setup() setupPart {
 		if s != nil {
 			sv.Facts = []fact{
 				{"build", s.Build.Name}, {"version", s.Build.Version}, {"origin", s.Build.Origin}, {"id", s.Build.ID}, {"built with", s.Build.Flags},
-				{"engine", strings.TrimSpace(x.Engine + " " + s.Engine)}, {"config", x.Config}, {"options", configText(s.Config, s.Build.Family)},
+				{"engine", strings.TrimSpace(x.Engine + " " + strings.TrimPrefix(s.Engine, x.Engine))}, {"config", x.Config}, {"options", configText(s.Config, s.Build.Family)},
 			}
 			for i := range sv.Facts {
 				sv.Facts[i].Value = clean(sv.Facts[i].Value)
