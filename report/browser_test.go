@@ -196,7 +196,7 @@ func TestBrowser(t *testing.T) {
 	chromium := browser(t)
 	for name, test := range map[string]func(*testing.T, context.Context){
 		"Page": testPage, "NoNetwork": testNoNetwork, "Sort": testSort, "Filter": testFilter,
-		"Keyboard": testKeyboard, "Figures": testFigures, "Hostile": testHostile, "Why": testWhy, "Curves": testCurves, "Imported": testImported,
+		"Keyboard": testKeyboard, "Figures": testFigures, "Hostile": testHostile, "Why": testWhy, "Curves": testCurves, "Imported": testImported, "Past": testPast,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, chromium) })
 	}

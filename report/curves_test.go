@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"strings"
@@ -115,6 +116,25 @@ func testCurves(t *testing.T, browser context.Context) {
 	for _, part := range []string{"clients", "releases", "spreads"} {
 		b.shot("phone-"+part, part+"-head")
 	}
+	b.clean()
+}
+
+// testPast looks at how a run's page tells of the runs before it.
+func testPast(t *testing.T, browser context.Context) {
+	var page bytes.Buffer
+	if err := HTML(&page, first(), Options{Past: past()}); err != nil {
+		t.Fatal(err)
+	}
+	b := openPage(t, browser, page.String())
+	b.shot("past-desktop", "past")
+	b.view(390, 844, "light")
+	if w := eval[int](b, "document.documentElement.scrollWidth"); w > 390 {
+		t.Errorf("on a phone the page is %d pixels wide, want 390", w)
+	}
+	if h := eval[float64](b, "document.getElementById('t0').offsetHeight"); h > 150 {
+		t.Errorf("on a phone a track is %v pixels high, want 150 at most", h)
+	}
+	b.shot("past-phone", "past")
 	b.clean()
 }
 
