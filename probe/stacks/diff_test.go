@@ -72,7 +72,8 @@ func TestFlatAndTree(t *testing.T) {
 func TestMerge(t *testing.T) {
 	a := of(t, "cpu-clock", map[string]int64{"main;f": 1, "main;g": 2})
 	b := of(t, "cpu-clock", map[string]int64{"main;f": 10})
-	sum, err := Merge(nil, a, b)
+	idle := &Profile{Event: "cpu-clock"} // a recording without samples does not say its unit
+	sum, err := Merge(nil, idle, a, idle, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,12 +143,13 @@ func (p *Profile) Stacks(yield func(stack []Frame, a Amount) bool) {
 	}
 }
 
-// Merge adds profiles of the same event up. Nil profiles are passed over.
+// Merge adds profiles of the same event up. Nil profiles are passed over, and so are those
+// without samples, of which perf has not said what it counts in.
 func Merge(profiles ...*Profile) (*Profile, error) {
 	sum := &Profile{}
 	for _, p := range profiles {
 		switch {
-		case p == nil:
+		case p == nil || p.total.Samples == 0:
 			continue
 		case sum.Event == "":
 			sum.Event, sum.Unit = p.Event, p.Unit
