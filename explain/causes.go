@@ -111,6 +111,7 @@ func (x *evidence) moreWork(work lab.Component) []string {
 		clear = 1.5  // ratio of what is worth saying
 		least = 0.05 // per operation
 		some  = 3
+		same  = 0.02 // share of the rows within which they did not change: the observer reads some too
 	)
 	var out []string
 	for _, c := range x.counters {
@@ -119,10 +120,36 @@ func (x *evidence) moreWork(work lab.Component) []string {
 			out = append(out, c.Name+": "+amounts(c))
 		}
 	}
-	if rows, ok := x.rowsRead(); ok && !rows.Holds() && rows.N > 1 {
+	if rows, ok := x.rowsRead(); ok && rows.N > 1 && (!rows.Holds() || math.Abs(rows.Diff) < same*max(rows.Base, rows.Candidate)) {
 		out = append(out, "rows read per operation did not change: "+number(rows.Candidate))
 	}
-	return out
+	return append(out, x.heldBack(work)...)
+}
+
+// heldBack says that a transaction was open throughout on the side that needs more, and on
+// the other was not: what was deleted or changed since it began is kept for it, and stepped
+// over by those who read.
+func (x *evidence) heldBack(work lab.Component) []string {
+	more, less := x.CandidateSeen, x.BaseSeen
+	name, other := "candidate", "base"
+	if work.Diff < 0 {
+		more, less, name, other = less, more, other, name
+	}
+	age := func(seen []lab.Observation) (age, wall float64) {
+		n := 0.0
+		for _, o := range seen {
+			if o.Key.Kind == lab.Plain.Kind() && o.Ops > 0 {
+				age, wall, n = age+o.OldestTrx, wall+o.Wall, n+1
+			}
+		}
+		return age / max(n, 1), wall / max(n, 1)
+	}
+	open, wall := age(more)
+	was, _ := age(less)
+	if open == 0 || open < wall || was > open/2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("a transaction of another session was open in the %s, at the end for %s s, %s s in the %s: what was deleted or changed since is kept for it and stepped over", name, number(open), number(was), other)}
 }
 
 // modes says how much of the CPU time changed in user mode and in the kernel.

@@ -417,3 +417,27 @@ func TestNameless(t *testing.T) {
 		t.Errorf("doubts (-want +got):\n%s", d)
 	}
 }
+
+// TestHeldBack: an old transaction is evidence where the side that needs more CPU had it and
+// the other did not.
+func TestHeldBack(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		base, candidate float64 // seconds
+		want            bool
+	}{{"candidate", 0, 40, true}, {"both", 38, 40, false}, {"base", 40, 0, false}, {"a short one", 0, 0.2, false}} {
+		in := worse(func(n *need) { n.user += 150e-6; n.functions["memcpy"] += 140e-6 }).input(lab.Regressed)
+		for side, seen := range [][]lab.Observation{in.BaseSeen, in.CandidateSeen} {
+			for i := range seen {
+				seen[i].Wall, seen[i].OldestTrx = 1, []float64{c.base, c.candidate}[side]
+			}
+		}
+		said := false
+		for _, e := range Explain(in).Causes[0].Evidence {
+			said = said || strings.Contains(e, "a transaction of another session was open in the candidate, at the end for 40 s")
+		}
+		if said != c.want {
+			t.Errorf("%s: said %v", c.name, said)
+		}
+	}
+}

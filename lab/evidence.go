@@ -33,21 +33,22 @@ type Observation struct {
 	Key        SliceKey        `json:"key"`
 	Ops        int64           `json:"ops"`
 	Wall       float64         `json:"wall_sec"`
-	Functions  []Amount        `json:"functions,omitempty"`  // CPU seconds of the clients' threads by the function that used them, from stacks; of all threads where the clients' are not known
-	Background []Amount        `json:"background,omitempty"` // likewise of the server's other threads; none where the clients' are not known
-	Spins      []Amount        `json:"spins,omitempty"`      // of these, CPU seconds spent spinning on a latch, by what spins: waiting that burns CPU
-	Unknown    float64         `json:"unknown,omitempty"`    // share of the CPU time whose function has no name
-	Nameless   []Amount        `json:"nameless,omitempty"`   // the same by the file that the function is in; Value is a share
-	Events     []Amount        `json:"events,omitempty"`     // seconds of the clients' threads by wait event; none nested in another
-	Idle       Amount          `json:"idle,omitzero"`        // seconds that the clients' threads waited for a next statement: the client's time
-	Around     []Amount        `json:"around,omitempty"`     // seconds by events that contain Events and CPU time: table I/O, metadata locks
-	Stages     []Amount        `json:"stages,omitempty"`     // seconds of the clients' statements by stage: contain Events and CPU time
-	Statements []Amount        `json:"statements,omitempty"` // seconds of the clients' statements by kind: contain all the above but Idle
-	Digests    []Amount        `json:"digests,omitempty"`    // likewise by their text without arguments, whoever sent them; prepared ones under the text that they were prepared from
-	Tables     []Amount        `json:"tables,omitempty"`     // seconds of all threads by table and what was done; Count is rows, except of locks
-	FileIO     []Amount        `json:"file_io,omitempty"`    // seconds of all threads by kind of file and what was done
-	Others     []Amount        `json:"others,omitempty"`     // seconds of the threads that serve no client, by wait event; their sleeping for want of work included
-	Counters   []Amount        `json:"counters,omitempty"`   // status counters, engines' own included
+	Functions  []Amount        `json:"functions,omitempty"`      // CPU seconds of the clients' threads by the function that used them, from stacks; of all threads where the clients' are not known
+	Background []Amount        `json:"background,omitempty"`     // likewise of the server's other threads; none where the clients' are not known
+	Spins      []Amount        `json:"spins,omitempty"`          // of these, CPU seconds spent spinning on a latch, by what spins: waiting that burns CPU
+	Unknown    float64         `json:"unknown,omitempty"`        // share of the CPU time whose function has no name
+	Nameless   []Amount        `json:"nameless,omitempty"`       // the same by the file that the function is in; Value is a share
+	Events     []Amount        `json:"events,omitempty"`         // seconds of the clients' threads by wait event; none nested in another
+	Idle       Amount          `json:"idle,omitzero"`            // seconds that the clients' threads waited for a next statement: the client's time
+	Around     []Amount        `json:"around,omitempty"`         // seconds by events that contain Events and CPU time: table I/O, metadata locks
+	Stages     []Amount        `json:"stages,omitempty"`         // seconds of the clients' statements by stage: contain Events and CPU time
+	Statements []Amount        `json:"statements,omitempty"`     // seconds of the clients' statements by kind: contain all the above but Idle
+	Digests    []Amount        `json:"digests,omitempty"`        // likewise by their text without arguments, whoever sent them; prepared ones under the text that they were prepared from
+	Tables     []Amount        `json:"tables,omitempty"`         // seconds of all threads by table and what was done; Count is rows, except of locks
+	FileIO     []Amount        `json:"file_io,omitempty"`        // seconds of all threads by kind of file and what was done
+	Others     []Amount        `json:"others,omitempty"`         // seconds of the threads that serve no client, by wait event; their sleeping for want of work included
+	Counters   []Amount        `json:"counters,omitempty"`       // status counters, engines' own included
+	OldestTrx  float64         `json:"oldest_trx_sec,omitempty"` // age of the oldest open transaction at the end, clients' own left out; 0: none
 	Plans      []StatementPlan `json:"plans,omitempty"`
 	Notes      []string        `json:"notes,omitempty"` // doubts: what could not be read, resets, shares without a name
 	Files      []string        `json:"files,omitempty"` // names of kept files with the raw evidence

@@ -65,17 +65,25 @@ func (w *watcher) counts(ctx context.Context, x run.Watched) (func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	take := func(ctx context.Context) (waits.Snapshot, error) {
+	conns := numbers(x.Conns.IDs)
+	asked := func(ctx context.Context, do func(waits.Query) error) error {
 		conn, err := db.Conn(ctx)
 		if err != nil {
-			return waits.Snapshot{}, err
+			return err
 		}
 		defer conn.Close()
-		ask := func(ctx context.Context, text string) ([]string, [][]*string, error) { return query(ctx, conn, text) }
-		if x.Instrument == lab.Waits {
-			return waits.Take(ctx, ask, numbers(x.Conns.IDs))
-		}
-		return waits.TakeCounters(ctx, ask)
+		return do(func(ctx context.Context, text string) ([]string, [][]*string, error) { return query(ctx, conn, text) })
+	}
+	take := func(ctx context.Context) (s waits.Snapshot, err error) {
+		err = asked(ctx, func(ask waits.Query) (err error) {
+			if x.Instrument == lab.Waits {
+				s, err = waits.Take(ctx, ask, conns)
+			} else {
+				s, err = waits.TakeCounters(ctx, ask)
+			}
+			return err
+		})
+		return s, err
 	}
 	a, err := take(ctx)
 	if err != nil {
@@ -91,10 +99,16 @@ func (w *watcher) counts(ctx context.Context, x run.Watched) (func(context.Conte
 			return lab.Observation{}, err
 		}
 		d := waits.Between(a, b, sl.Ops)
-		return lab.Observation{
+		o := lab.Observation{
 			Events: d.Events, Idle: d.Idle, Around: d.Around, Others: d.Others, Stages: d.Stages, Statements: d.Statements, Digests: d.Digests,
 			Tables: d.Tables, FileIO: d.Files, Counters: d.Counters, Notes: d.Notes,
-		}, nil
+		}
+		if x.Instrument == lab.Plain {
+			if err := asked(ctx, func(ask waits.Query) (err error) { o.OldestTrx, err = waits.Oldest(ctx, ask, conns); return err }); err != nil {
+				o.Notes = append(o.Notes, err.Error())
+			}
+		}
+		return o, nil
 	}, nil
 }
 

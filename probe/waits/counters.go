@@ -158,7 +158,7 @@ func (c *counters) readRocksDB(ctx context.Context, query Query) error {
 	// Asking the catalogue first would make a temporary file.
 	values, err := pairs(ctx, query, "SELECT STAT_TYPE, VALUE FROM information_schema.ROCKSDB_PERF_CONTEXT_GLOBAL")
 	if err != nil {
-		if strings.Contains(err.Error(), "Unknown table") || strings.Contains(err.Error(), "1109") {
+		if noTable(err) {
 			return nil
 		}
 		return err
@@ -169,6 +169,11 @@ func (c *counters) readRocksDB(ctx context.Context, query Query) error {
 		}
 	}
 	return nil
+}
+
+// noTable reports whether a server does not know a table of its catalogue: it lacks the engine.
+func noTable(err error) bool {
+	return strings.Contains(err.Error(), "Unknown table") || strings.Contains(err.Error(), "1109")
 }
 
 // rocksName is the name under which a statistic of MyRocks is counted, with its unit.

@@ -168,6 +168,7 @@ func TestLive(t *testing.T) {
 			l := startLive(t, name, engine, lab.Option{Name: "innodb_flush_log_at_trx_commit", Value: "1"}, lab.Option{Name: "log_bin", Value: filepath.Join(t.TempDir(), "b")},
 				lab.Option{Name: "sync_binlog", Value: "1"}, lab.Option{Name: "server_id", Value: "1"})
 			l.nothing()
+			l.oldest()
 			l.locks()
 			l.writes()
 			l.reads()
@@ -195,6 +196,24 @@ func (l live) nothing() {
 			l.Errorf("nothing was done, but %v", c)
 		}
 	}
+}
+
+// oldest: a transaction is as old as it is, and the clients' own do not count.
+func (l live) oldest() {
+	l.side.must(l.T, "start transaction with consistent snapshot", "select * from t")
+	began := time.Now()
+	time.Sleep(50 * time.Millisecond)
+	for _, tt := range []struct {
+		conns []uint64
+		open  bool
+	}{{[]uint64{l.client.id}, true}, {nil, true}, {[]uint64{l.client.id, l.side.id}, false}} {
+		age, err := Oldest(l.Context(), l.observer.query, tt.conns)
+		// Servers keep the begin in whole seconds.
+		if most := time.Since(began).Seconds() + 1.5; err != nil || tt.open != (age >= 0.05) || age > most {
+			l.Errorf("oldest transaction with connections %v left out: %v s, %v; open: %v", tt.conns, age, err, tt.open)
+		}
+	}
+	l.side.must(l.T, "commit")
 }
 
 func (l live) locks() {
