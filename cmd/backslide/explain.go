@@ -32,6 +32,7 @@ type explainFlags struct {
 	rounds        int
 	slice         time.Duration
 	stored, again bool
+	all           bool
 	callGraph     string
 	format        string
 	stacks        string
@@ -66,6 +67,7 @@ func newExplain(e *env) *cobra.Command {
 	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "how often to start the servers for watching")
 	cmd.Flags().DurationVar(&f.slice, "slice", watchedSlice, "`length` of watched slices")
 	cmd.Flags().BoolVar(&f.stored, "stored", false, "start nothing: explain from what is stored")
+	cmd.Flags().BoolVar(&f.all, "all", false, "watch all that was called, on the same servers, and not only what is explained")
 	cmd.Flags().BoolVar(&f.again, "again", false, "watch more rounds, though there are some")
 	cmd.Flags().StringVar(&f.callGraph, "call-graph", stacks.FramePointers, "how callers are found: `fp`, by frame pointers; dwarf, by copies of the stack, for builds without frame pointers")
 	cmd.Flags().StringVar(&f.stacks, "stacks", "", "`directory` to write both sides' call stacks to, for go tool pprof and as folded text, and their flame graph")
@@ -104,8 +106,8 @@ func (e *env) explain(ctx context.Context, args []string, f explainFlags) (lab.E
 	if err != nil {
 		return lab.Explanation{}, err
 	}
-	if !f.stored && (f.again || !hasBoth(seen, c)) {
-		if err := e.diagnose(ctx, st, r, []lab.Comparison{c}, seen, looking{f.rounds, f.slice, f.callGraph}); err != nil {
+	if cs := toWatch(sum, c, seen, f); len(cs) > 0 {
+		if err := e.diagnose(ctx, st, r, cs, seen, looking{f.rounds, f.slice, f.callGraph}); err != nil {
 			return lab.Explanation{}, err
 		}
 		if seen, err = observations(ctx, st, r.ID); err != nil {
@@ -278,7 +280,7 @@ func (e *env) diagnose(ctx context.Context, st *store.Store, r lab.Run, cs []lab
 
 // diagnose watches everything that was called in a run that has just ended.
 func (w *wiring) diagnose(ctx context.Context, s *setup, sum lab.Summary) error {
-	called := slices.DeleteFunc(slices.Clone(sum.Comparisons), func(c lab.Comparison) bool { return c.Metric != lab.QPS || !isCalled(c) })
+	called := allCalled(sum)
 	if len(called) == 0 {
 		return nil
 	}
@@ -287,6 +289,21 @@ func (w *wiring) diagnose(ctx context.Context, s *setup, sum lab.Summary) error 
 		return err
 	}
 	return w.look(ctx, s, sum.Run, called, seen, looking{sum.Run.Plan.Diagnose, watchedSlice, stacks.FramePointers})
+}
+
+// toWatch returns what is to be watched: the comparison that is explained and, if all are
+// asked for, what else was called. What was watched already is so again only if asked for.
+func toWatch(sum lab.Summary, explained lab.Comparison, seen []lab.Observation, f explainFlags) []lab.Comparison {
+	cs := []lab.Comparison{explained}
+	if f.all {
+		cs = append(cs, allCalled(sum)...)
+	}
+	return slices.DeleteFunc(cs, func(c lab.Comparison) bool { return f.stored || hasBoth(seen, c) && !f.again })
+}
+
+// allCalled returns the comparisons by throughput that have a verdict of a difference.
+func allCalled(sum lab.Summary) []lab.Comparison {
+	return slices.DeleteFunc(slices.Clone(sum.Comparisons), func(c lab.Comparison) bool { return c.Metric != lab.QPS || !isCalled(c) })
 }
 
 func isCalled(c lab.Comparison) bool { return c.Verdict == lab.Regressed || c.Verdict == lab.Improved }
