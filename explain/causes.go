@@ -111,7 +111,7 @@ func (x *evidence) moreWork(work lab.Component) []string {
 		clear = 1.5  // ratio of what is worth saying
 		least = 0.05 // per operation
 		some  = 3
-		same  = 0.02 // share of the rows within which they did not change: the observer reads some too
+		same  = 0.05 // share of the rows within which they did not change: the observer reads some too
 	)
 	var out []string
 	for _, c := range x.counters {
