@@ -25,10 +25,11 @@ type injected struct {
 }
 
 // injections are the experiments of testdata/causes, with how often servers are started to
-// watch them: lists of functions need more rounds than lists of waits.
+// watch them, and for how long: lists of functions need more samples than lists of waits.
 func injections() []struct {
 	experiment string
 	rounds     string
+	slice      string
 	injected   []injected
 } {
 	return []struct {
@@ -36,7 +37,7 @@ func injections() []struct {
 		rounds     string
 		injected   []injected
 	}{
-		{"instruments", "6", []injected{
+		{"instruments", "6", "600ms", []injected{
 			// The index that the adaptive hash index spares is searched again: CPU, in the
 			// descent, in the search of each page, or in its comparisons of keys.
 			{
@@ -48,7 +49,7 @@ func injections() []struct {
 				names: []string{"pfs", "PFS", "_v1", "my_timer", "events_waits"},
 			},
 		}},
-		{"versions", "5", []injected{
+		{"versions", "5", "300ms", []injected{
 			{name: "an index is missing", step: "by-a", first: []lab.CauseKind{lab.PlanCause}, names: []string{"ref a(1) -> ALL"}, also: "rows read per operation"},
 			// Newer versions walk the index that gives the order until they have met enough
 			// rows: all but the last ones, where these are at its end, and a few where not.
@@ -61,13 +62,13 @@ func injections() []struct {
 			{name: "busy", step: "busy", first: []lab.CauseKind{lab.CPUCause}, names: []string{"server CPU"}, least: 0.0001, most: 0.1},
 			{name: "lock", step: "lock", first: []lab.CauseKind{lab.WaitCause, lab.BlockedCause}, least: 0.003, most: 0.02},
 		}},
-		{"mutex", "5", []injected{
+		{"mutex", "5", "300ms", []injected{
 			{name: "one mutex for all", step: "mix", first: []lab.CauseKind{lab.WaitCause, lab.SpinCause, lab.BlockedCause}, names: []string{"Query_cache"}},
 		}},
-		{"binlog", "5", []injected{
+		{"binlog", "5", "300ms", []injected{
 			{name: "the binary log is synced", step: "insert", first: []lab.CauseKind{lab.WaitCause}, names: []string{"binlog"}},
 		}},
-		{"hog", "5", []injected{
+		{"hog", "5", "300ms", []injected{
 			{name: "another program", step: "point-query", first: []lab.CauseKind{lab.HostCause}, names: []string{"other process"}},
 		}},
 	}
@@ -83,7 +84,7 @@ func TestInjectedCauses(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.must(0, "run", "exp.toml")
-			c.must(0, "explain", "last", "--all", "--rounds", x.rounds, "--slice", "300ms")
+			c.must(0, "explain", "last", "--all", "--rounds", x.rounds, "--slice", x.slice)
 			for _, in := range x.injected {
 				t.Run(in.name, func(t *testing.T) { in.test(t, &cli{t, c.dir}) })
 			}

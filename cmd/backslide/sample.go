@@ -40,7 +40,7 @@ func (s *sampler) start(ctx context.Context, pid int) (func(context.Context, ...
 	file := filepath.Join(dir, "data")
 	var complaint strings.Builder
 	p, err := proc.Start(proc.Spec{
-		Args: stacks.Record{PID: pid, Event: s.event, CallGraph: s.callGraph, Output: file, MaxSize: recordingMax}.Args(), Env: stacks.Env(os.Environ()),
+		Args: stacks.Record{PID: pid, Event: s.event, CallGraph: s.callGraph, Frequency: s.frequency(), Output: file, MaxSize: recordingMax}.Args(), Env: stacks.Env(os.Environ()),
 		Stderr: &complaint, Guard: s.guard, Remove: []string{dir},
 	})
 	if err != nil {
@@ -65,6 +65,15 @@ func (s *sampler) start(ctx context.Context, pid int) (func(context.Context, ...
 		}
 		return s.read(ctx, file, selections)
 	}, nil
+}
+
+// frequency is how many samples a second of CPU time gives: as many as short slices need to
+// tell functions apart, or perf's usual number where each carries a copy of the stack.
+func (s *sampler) frequency() int {
+	if s.callGraph == stacks.Dwarf {
+		return 0
+	}
+	return 997
 }
 
 // recording waits until perf has opened its events. It says nothing of that, so we look
