@@ -24,19 +24,17 @@ type injected struct {
 	least, most float64         // seconds per operation of all causes of these kinds together; 0, 0: any
 }
 
-// injections are the experiments of testdata/causes, with how often servers are started to
-// watch them, and for how long: lists of functions need more samples than lists of waits.
-func injections() []struct {
+// together is an experiment of testdata/causes with what is made different in it, and how
+// its servers are watched: lists of functions need more samples than lists of waits.
+type together struct {
 	experiment string
 	rounds     string
 	slice      string
 	injected   []injected
-} {
-	return []struct {
-		experiment string
-		rounds     string
-		injected   []injected
-	}{
+}
+
+func injections() []together {
+	return []together{
 		{"instruments", "6", "600ms", []injected{
 			// The index that the adaptive hash index spares is searched again: CPU, in the
 			// descent, in the search of each page, or in its comparisons of keys.
