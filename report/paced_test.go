@@ -32,6 +32,9 @@ func TestPacedSentence(t *testing.T) {
 	if got := v.shownStep(level.Step); got != v.step(level.Step)+", p95 latency" {
 		t.Errorf("tables call the step %q", got)
 	}
+	if page := html(t, s); !strings.Contains(page, ", p95 latency</th>") || !strings.Contains(page, "31.0 %</b> <small>[&#43;22.1, &#43;40.5]") {
+		t.Error("the page does not show its latency among the comparisons")
+	}
 	s.Comparisons = s.Comparisons[:len(s.Comparisons)-1]
 	if got := newView(s, lab.QPS).sentence(candidate); !strings.HasSuffix(got, "p95 latency: none of 1 regressed; 1 not compared, since a side did not keep up with the rate or there is too little to tell.") {
 		t.Errorf("without a comparison of latency it says %q", got)

@@ -84,7 +84,10 @@ func (b *builder) levelTable() levelTable {
 	for _, c := range b.candidates {
 		t.Candidates = append(t.Candidates, b.name(c))
 		for _, e := range b.entries(c) {
-			r := b.levelRow(e, fmt.Sprintf("c%d", len(rows)))
+			id := fmt.Sprintf("c%d", len(rows))
+			b.rows[e.pairing] = id
+			shown, _ := b.shownEntry(c, e.level)
+			r := b.levelRow(shown, id)
 			r.Group = groupOf[e.level.Step]
 			for _, word := range strings.Split(r.Word, ", ") { // regressed, red
 				if !slices.Contains(t.Verdicts, word) {
@@ -103,18 +106,19 @@ func (b *builder) levelTable() levelTable {
 }
 
 func (b *builder) levelRow(e entry, id string) levelRow {
-	b.rows[e.pairing] = id
 	r := levelRow{
-		ID: id, Candidate: b.name(e.candidate), Step: b.step(e.level.Step), Clients: e.level.Clients,
+		ID: id, Candidate: b.name(e.candidate), Step: b.shownStep(e.level.Step), Clients: e.level.Clients,
 		Change: none, See: none,
 		State: e.state.class(), Mark: e.mark(), Word: e.word(), Notes: b.notes.add(e.notes()...),
 	}
 	if e.state == broken || e.state == notRun {
 		return r
 	}
-	f := scaleOf(b.metric).factor
-	c := e.comp
-	r.Base, r.Value = grouped(c.BaseValue*f), grouped(c.CandidateValue*f)
+	sc, c := scaleOf(e.metric), e.comp
+	r.Base, r.Value = grouped(c.BaseValue*sc.factor), grouped(c.CandidateValue*sc.factor)
+	if e.metric != b.metric {
+		r.Value += " " + sc.unit
+	}
 	r.Change, r.Blocks = percent(c.LogRatio), len(c.Blocks)
 	if finite(c.Lo) && finite(c.Hi) {
 		r.Span = percentSpan(c.Lo, c.Hi)
