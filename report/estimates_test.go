@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"math"
@@ -69,6 +71,30 @@ func TestEstimatesGolden(t *testing.T) {
 		{"imported.bench", "benchfmt", Options{}},
 	} {
 		t.Run(tt.file, func(t *testing.T) { golden(t, tt.file, []byte(estimatesIn(t, tt.format, published(), tt.o))) })
+	}
+}
+
+// Figures of a large import are in its page too.
+func TestEstimatesFigures(t *testing.T) {
+	e := published()
+	for len(e.Doubts) < 30_000 {
+		e.Doubts = append(e.Doubts, strings.Repeat("x", 100))
+	}
+	f, err := estimateFigures(e)
+	if err != nil || f.Inline != "" || f.Name != "backslide-import.json.gz" {
+		t.Fatalf("%s, %d bytes inline, %v", f.Name, len(f.Inline), err)
+	}
+	_, text, _ := strings.Cut(string(f.Packed), "base64,")
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back lab.Estimates
+	if err := json.NewDecoder(z).Decode(&back); err != nil || len(back.Doubts) != len(e.Doubts) || len(back.Rows) != len(e.Rows) {
+		t.Errorf("%d doubts and %d rows come back, %v; want %d and %d", len(back.Doubts), len(back.Rows), err, len(e.Doubts), len(e.Rows))
+	}
+	if page := estimatesIn(t, "html", e, Options{}); !strings.Contains(page, `download="backslide-import.json.gz"`) {
+		t.Error("the page does not offer them")
 	}
 }
 

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strconv"
@@ -72,8 +70,8 @@ func estimatesPage(w io.Writer, e lab.Estimates, o Options) error {
 		p.Subtitle += " · config " + clean(e.Config)
 	}
 	p.Groups = s.pageGroups()
-	if text, err := json.Marshal(e); err == nil && len(text) <= inlineFigures {
-		p.Figures = figures{Name: "backslide-import.json", Inline: template.JS(text), Size: bytesOf(int64(len(text)))}
+	if p.Figures, err = estimateFigures(e); err != nil { // a figure is no number
+		p.Problems = append(p.Problems, "the figures cannot be saved: "+clean(err.Error()))
 	}
 	for _, sec := range s.pageView(e, view) {
 		p.Tables = append(p.Tables, pageTable(sec))

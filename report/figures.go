@@ -63,12 +63,12 @@ func newFigures(s lab.Summary) (figures, error) {
 	}
 	f.Name += ".gz"
 	for _, l := range levels {
-		packed, err := pack(l.of(s))
+		packed, err := pack(document{Schema, l.of(s)})
 		if err != nil {
 			return f, err
 		}
-		f.Packed = template.URL("data:application/gzip;base64," + base64.StdEncoding.EncodeToString(packed))
-		f.Size, f.Less = bytesOf(int64(len(packed))), l.less
+		f.hold(packed)
+		f.Less = l.less
 		if len(packed) <= packedFigures {
 			break
 		}
@@ -76,10 +76,37 @@ func newFigures(s lab.Summary) (figures, error) {
 	return f, nil
 }
 
-func pack(s lab.Summary) ([]byte, error) {
+// hold has the page offer compressed figures.
+func (f *figures) hold(packed []byte) {
+	f.Packed = template.URL("data:application/gzip;base64," + base64.StdEncoding.EncodeToString(packed))
+	f.Size = bytesOf(int64(len(packed)))
+}
+
+// estimateFigures are those of an import, whole.
+func estimateFigures(e lab.Estimates) (figures, error) {
+	f := figures{Name: "backslide-import.json"}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return f, err
+	}
+	if len(text) <= inlineFigures {
+		f.Inline, f.Size = template.JS(text), bytesOf(int64(len(text)))
+		return f, nil
+	}
+	packed, err := pack(e)
+	if err != nil {
+		return f, err
+	}
+	f.Name += ".gz"
+	f.hold(packed)
+	return f, nil
+}
+
+// pack returns a value as compressed JSON.
+func pack(v any) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(document{Schema, s}); err != nil {
+	if err := json.NewEncoder(z).Encode(v); err != nil {
 		return nil, err
 	}
 	if err := z.Close(); err != nil {
