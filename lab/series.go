@@ -63,3 +63,18 @@ type Reading struct {
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
 }
+
+// Names of readings and series that reports arrange.
+const (
+	Accounted = "memory accounted" // bytes that a server itself says it holds
+	Beyond    = "memory beyond"    // bytes resident beyond these: code, what nobody counts, the allocator's overhead and fragmentation
+
+	PageReads       = "page reads"       // requests of InnoDB to storage
+	PageWrites      = "page writes"      // likewise, its log included
+	EngineReads     = "engine reads"     // bytes of these
+	EngineWrites    = "engine writes"    // likewise; of MyRocks flushes and compactions
+	Doublewrite     = "doublewrite"      // bytes, of the writes
+	Fsyncs          = "fsyncs"           // of InnoDB; of MyRocks its log's
+	BlockReads      = "block reads"      // of MyRocks: blocks that were not in its cache
+	CompactionReads = "compaction reads" // bytes
+)

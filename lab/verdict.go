@@ -93,6 +93,8 @@ type Memory struct {
 	First float64 `json:"first"` // slice of a block
 	Last  float64 `json:"last"`
 	Most  float64 `json:"most"`
+
+	Accounted float64 `json:"accounted,omitempty"` // that the server itself said it held, behind the last
 }
 
 // CellMean holds one cell's level over all blocks, for the tables of absolute values.

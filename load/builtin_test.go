@@ -37,12 +37,13 @@ func TestGoldenBuiltIn(t *testing.T) {
 	my97 := Target{Family: lab.MySQL, Version: [3]int{9, 7, 4}, Engine: "InnoDB", Schema: "x"}
 	memory := Target{Family: lab.MySQL, Version: [3]int{5, 6, 24}, Engine: "MEMORY", Schema: "x"}
 	for file, p := range map[string]*Program{
-		"slap.sql":        builtIn(t, "slap", nil, my97),
-		"slap-memory.sql": builtIn(t, "slap", nil, memory),
-		"bug68079.sql":    builtIn(t, "bug68079", nil, my97),
-		"sysbench.sql":    builtIn(t, "sysbench", map[string]string{"tables": "2", "rows": "1000"}, my97),
-		"ddl.sql":         builtIn(t, "ddl", nil, my97),
-		"insert.sql":      builtIn(t, "insert", map[string]string{"seconds": "10"}, my97),
+		"slap.sql":          builtIn(t, "slap", nil, my97),
+		"slap-memory.sql":   builtIn(t, "slap", nil, memory),
+		"bug68079.sql":      builtIn(t, "bug68079", nil, my97),
+		"sysbench.sql":      builtIn(t, "sysbench", map[string]string{"tables": "2", "rows": "1000"}, my97),
+		"ddl.sql":           builtIn(t, "ddl", nil, my97),
+		"insert.sql":        builtIn(t, "insert", map[string]string{"seconds": "10"}, my97),
+		"insert-parted.sql": builtIn(t, "insert", map[string]string{"rows": "2000", "more": "1000", "seconds": "1", "partitions": "3", "hold": "2"}, my97),
 		"insert-shared.sql": builtIn(t, "insert", map[string]string{"seconds": "10", "shared": "1", "together": "0", "catchup": "1"},
 			Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: "MyRocks", Schema: "x", Clients: 4}),
 		"sqlbench.sql":  builtIn(t, "sqlbench", nil, my97),

@@ -53,6 +53,12 @@ func TestInsertEstimate(t *testing.T) {
 	if got := []time.Duration{p.Paced("l.i0"), p.Paced("qr500"), p.Paced("none")}; got[0] != 0 || got[1] != 2*time.Second || got[2] != 0 {
 		t.Errorf("paced: %v, want 0, 2 s, 0", got)
 	}
+	for engine, parts := range map[string]bool{"InnoDB": true, "MyISAM": true, "Aria": true, "MyRocks": false, "MEMORY": false} {
+		p := builtIn(t, "insert", map[string]string{"partitions": "4"}, Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: engine})
+		if _, err := p.Engine(); (err == nil) != parts {
+			t.Errorf("%s in partitions: %v", engine, err)
+		}
+	}
 	for _, engine := range []string{"InnoDB", "MyRocks", "MyISAM", "Aria", "MEMORY"} {
 		p := builtIn(t, "insert", nil, Target{Family: lab.MariaDB, Version: [3]int{11, 8, 0}, Engine: engine})
 		if _, err := p.Engine(); err != nil {

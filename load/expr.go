@@ -50,6 +50,7 @@ const (
 	opConcat
 	opTime
 	opList
+	opJoin // texts made as the items of a list are
 )
 
 // The variables of a frame.
@@ -203,6 +204,8 @@ func (e *expr) app(f *frame, dst []byte) []byte {
 		return e.hex(f.key, e.site<<16, dst)
 	case opHash:
 		return e.hex(subkey(uint64(e.n), uint64(e.kids[0].num(f))), 0, dst)
+	case opJoin:
+		return e.join(f, dst)
 	case opTime:
 		return time.Unix(e.n+e.kids[0].num(f), 0).UTC().AppendFormat(dst, time.DateTime)
 	}
@@ -277,6 +280,20 @@ func (e *expr) items(f *frame, dst []int64) []int64 {
 	for i := range e.n {
 		f.key, f.vars[varItem] = subkey(key, uint64(i)), i
 		dst = append(dst, e.kids[0].num(f))
+	}
+	f.key, f.vars[varItem] = key, item
+	return dst
+}
+
+// join appends the texts of a list with commas between them.
+func (e *expr) join(f *frame, dst []byte) []byte {
+	key, item := f.key, f.vars[varItem]
+	for i := range e.n {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		f.key, f.vars[varItem] = subkey(key, uint64(i)), i
+		dst = e.kids[0].app(f, dst)
 	}
 	f.key, f.vars[varItem] = key, item
 	return dst

@@ -36,10 +36,37 @@ func (sc *scope) list(n *node) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if each.kind == text {
+		return folded(&expr{op: opJoin, kind: text, kids: []*expr{each}, n: size.n}), nil
+	}
 	if each.kind != whole {
-		return nil, fmt.Errorf("the items of a list are whole numbers, not %s", each.kind)
+		return nil, fmt.Errorf("the items of a list are whole numbers or texts, not %s", each.kind)
 	}
 	return &expr{op: opList, kind: list, kids: []*expr{each}, n: size.n, size: size.n, lo: each.lo, hi: each.hi}, nil
+}
+
+// folded returns a text that depends on nothing as a constant, and others as they are.
+func folded(e *expr) *expr {
+	if !fixedBut(e, false) {
+		return e
+	}
+	return &expr{op: opConst, kind: text, s: string(e.app(&frame{}, nil))}
+}
+
+// fixedBut reports whether e depends on nothing; item says that its place in a list that
+// is being made counts as nothing.
+func fixedBut(e *expr, item bool) bool {
+	switch e.op {
+	case opConst:
+		return e.kind == whole || e.kind == text
+	case opVar:
+		return item && e.n == varItem
+	case opJoin:
+		return fixedBut(e.kids[0], true)
+	case opAdd, opSub, opMul, opDiv, opMod, opLess, opLessEq, opEq, opNotEq, opMin, opMax, opIf, opConcat:
+		return !slices.ContainsFunc(e.kids, func(k *expr) bool { return !fixedBut(k, item) })
+	}
+	return false
 }
 
 // signature is how a function is called: w a whole number, c a constant whole number,
@@ -81,7 +108,7 @@ func (sc *scope) call(name string, kids []*expr) (*expr, error) {
 		return e, e.choose()
 	case "concat":
 		e.op, e.kind = opConcat, text
-		return e, nil
+		return folded(e), nil
 	}
 	return e, e.textual(name)
 }

@@ -19,6 +19,9 @@ const fullEnv = "BACKSLIDE_INSERT_FULL"
 // insert; seconds of a query step.
 type insertSize struct{ rows, more, seconds int }
 
+// parted is of servers whose tables are in partitions, beside a transaction that stays open.
+const parted = "mysql@9.7"
+
 // TestInsertBenchmark runs all steps of the insert benchmark on servers and engines: each
 // ends with the rows that the sizes say, with the same content everywhere.
 func TestInsertBenchmark(t *testing.T) {
@@ -75,11 +78,16 @@ func TestInsertBenchmark(t *testing.T) {
 
 // insertSteps runs the steps in order and returns what has to be the same everywhere.
 func insertSteps(t *testing.T, l *live, engine string, size insertSize) map[string]string {
-	p := l.bind(t, "insert", engine, map[string]string{
-		"rows": fmt.Sprint(size.rows), "more": fmt.Sprint(size.more), "seconds": fmt.Sprint(size.seconds),
-	})
+	params := map[string]string{"rows": fmt.Sprint(size.rows), "more": fmt.Sprint(size.more), "seconds": fmt.Sprint(size.seconds)}
+	if l.build.Name == parted && os.Getenv(fullEnv) == "" {
+		params["partitions"], params["hold"] = "4", "1"
+	}
+	p := l.bind(t, "insert", engine, params)
 	if err := p.Load(t.Context(), l.dial("test"), load.LoadOptions{Seed: 3}); err != nil {
 		t.Fatal(err)
+	}
+	if n, want := l.text(t, "SELECT COUNT(partition_name) FROM information_schema.partitions WHERE table_name = 'pi1'"), params["partitions"]; n != want && (want != "" || n != "0") {
+		t.Errorf("the table has %s partitions, want %q", n, want)
 	}
 	out := map[string]string{}
 	for _, st := range p.Workload.Steps {
@@ -110,6 +118,9 @@ func insertSteps(t *testing.T, l *live, engine string, size insertSize) map[stri
 		}
 		slow := ""
 		for _, part := range r.Parts {
+			if part.Role == "hold" && (part.Hist.N() > 0 && part.Hist.Quantile(0.5) < time.Second) {
+				t.Errorf("%s: a transaction was open for %s, want a second", st.Name, part.Hist.Quantile(0.5))
+			}
 			if !(lab.Part{Ops: part.Ops, Offered: part.Offered}).Sustained(r.Wall) {
 				slow += fmt.Sprintf("; %s at %.0f of %.0f", part.Role, float64(part.Ops)/r.Wall, part.Offered)
 			}

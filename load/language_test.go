@@ -107,7 +107,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzExpression(f *testing.F) {
-	for _, s := range []string{"1 + 2 * -3", "if(op % 2 == 0, 'a', concat('b', op))", "zipf(1, 100, 0.8)", "hot(-5, 5, 20, 80)", "list(5, uniform(item, op))", "time('2024-02-29', op)", "hash(op, 40)"} {
+	for _, s := range []string{"1 + 2 * -3", "if(op % 2 == 0, 'a', concat('b', op))", "zipf(1, 100, 0.8)", "hot(-5, 5, 20, 80)", "list(5, uniform(item, op))", "list(3, concat('p', item))", "time('2024-02-29', op)", "hash(op, 40)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {

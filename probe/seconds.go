@@ -142,6 +142,12 @@ func (f *follower) series() []lab.Series {
 	add("read", "B/sec", func(s second) float64 { return s.read })
 	add("written", "B/sec", func(s second) float64 { return s.write })
 	add("rss", "B", func(s second) float64 { return s.rss })
+	add(lab.Beyond, "B", func(s second) float64 {
+		if own := s.status.get(accounted); own > 0 && s.rss > 0 {
+			return max(0, s.rss-own)
+		}
+		return -1
+	})
 	for _, g := range gauges() {
 		add(g.name, g.unit, func(s second) float64 { return s.status.get(g.key) })
 	}

@@ -36,6 +36,7 @@ func gauges() []gauge {
 	return []gauge{
 		{"dirty pages", "B", "innodb_buffer_pool_bytes_dirty"},
 		{"history length", "transactions", history},
+		{lab.Accounted, "B", accounted},
 		{"memtables", "B", "cur_size_all_mem_tables"},
 		{"compactions pending", "column families", "compaction_pending"},
 	}
@@ -48,7 +49,9 @@ func readStatus(ctx context.Context, l Long) status {
 	}
 	out := status{}
 	queries := []string{`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_bytes_dirty', 'Innodb_history_list_length', 'Innodb_lsn_last_checkpoint',
-		'Innodb_redo_log_checkpoint_lsn', 'Innodb_os_log_written', 'Innodb_data_written', 'Innodb_data_read', 'Rocksdb_compact_write_bytes', 'Rocksdb_flush_write_bytes', 'Rocksdb_wal_bytes')`}
+		'Innodb_redo_log_checkpoint_lsn', 'Innodb_os_log_written', 'Innodb_data_written', 'Innodb_data_read', 'Innodb_data_reads', 'Innodb_data_writes', 'Innodb_data_fsyncs',
+		'Innodb_dblwr_pages_written', 'Innodb_page_size', 'Rocksdb_compact_read_bytes', 'Rocksdb_compact_write_bytes', 'Rocksdb_flush_write_bytes', 'Rocksdb_wal_bytes', 'Rocksdb_wal_synced',
+		'Rocksdb_block_cache_miss', ` + memoryNames + `)`}
 	switch l.Engine {
 	case "InnoDB":
 		queries = append(queries, "SELECT 'innodb_history_list_length', count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'")
@@ -58,6 +61,7 @@ func readStatus(ctx context.Context, l Long) status {
 	for _, q := range queries {
 		out.read(ctx, l, q)
 	}
+	out.account(ctx, l)
 	if v, ok := out["innodb_redo_log_checkpoint_lsn"]; ok { // as MySQL calls it from 8.0.30 on
 		out[checkpointLSN] = v
 	}
@@ -151,7 +155,14 @@ func (f *follower) readings(took time.Duration) []lab.Reading {
 	switch f.Engine {
 	case "InnoDB":
 		f.amplified(grown("innodb_os_log_written"), add)
-		add("engine writes", "B", grown("innodb_data_written"))
+		add(lab.EngineWrites, "B", grown("innodb_data_written"))
+		add(lab.PageReads, "1", grown("innodb_data_reads"))
+		add(lab.EngineReads, "B", grown("innodb_data_read"))
+		add(lab.PageWrites, "1", grown("innodb_data_writes"))
+		add(lab.Fsyncs, "1", grown("innodb_data_fsyncs"))
+		if pages := grown("innodb_dblwr_pages_written"); pages >= 0 {
+			add(lab.Doublewrite, "B", pages*f.last.get("innodb_page_size"))
+		}
 		if f.first.get(checkpointLSN) >= 0 {
 			add("checkpoints", "1", float64(f.checkpoints))
 		}
@@ -159,9 +170,13 @@ func (f *follower) readings(took time.Duration) []lab.Reading {
 		flushed, compacted := grown("rocksdb_flush_write_bytes"), grown("rocksdb_compact_write_bytes")
 		f.amplified(grown("rocksdb_wal_bytes"), add)
 		if flushed >= 0 && compacted >= 0 {
-			add("engine writes", "B", flushed+compacted)
+			add(lab.EngineWrites, "B", flushed+compacted)
 		}
+		add(lab.BlockReads, "1", grown("rocksdb_block_cache_miss"))
+		add(lab.CompactionReads, "B", grown("rocksdb_compact_read_bytes"))
+		add(lab.Fsyncs, "1", grown("rocksdb_wal_synced"))
 	}
+	add(lab.Accounted, "B", f.last.get(accounted))
 	add("observed", "sec", took.Seconds())
 	return out
 }

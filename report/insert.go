@@ -227,6 +227,10 @@ func (v *view) insert() []section {
 		if t := v.readings(n); len(t.rows) > 0 {
 			out = append(out, section{title: "what each step cost, " + count(n, "client"), table: t})
 		}
+		if t := v.ioPerOp(n); len(t.rows) > 0 {
+			out = append(out, section{title: "I/O of the engines per operation, by their own counters, " + count(n, "client"), table: t,
+				intro: []string{"Of steps with readers and writers, reads are per query, and what is written per row that was inserted: deletes and what the server does in the background are in it."}})
+		}
 	}
 	if len(out) == 0 {
 		return []section{{intro: []string{"No step of this run is one long piece of work, as those of the workload insert are."}}}

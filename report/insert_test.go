@@ -40,7 +40,7 @@ func benchmark() lab.Summary {
 					w.Rate, w.Slow = 80, 1
 				}
 				c.Roles = append(c.Roles, w)
-				c.Readings = []lab.Reading{{Name: "redo", Unit: "B", Value: 3 << 20}}
+				c.Readings = []lab.Reading{{Name: "redo", Unit: "B", Value: 3 << 20}, {Name: lab.PageReads, Unit: "1", Value: 1e6 / 99}}
 				c.Traces = []lab.Trace{{Series: []lab.Series{
 					{Name: "query rate", Unit: "op/sec", Values: []float64{100, 110, 90, 105, 1, 100, 95, 100, 105, 100, 98, 102, 99, 101}},
 					{Name: "rss", Unit: "B", Values: []float64{1 << 20, 2 << 20, -1, 4 << 20}},
@@ -154,5 +154,28 @@ func TestLongPage(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q on the page", want)
 		}
+	}
+}
+
+// Of 1000 rows inserted at 99 a second, 4040 queries at 400 a second beside them: 10101
+// page reads are 2.5 for a query, 3 MiB of redo 3.07 KiB for a row. The second server's
+// queries were twice as many.
+func TestEngineIO(t *testing.T) {
+	var b strings.Builder
+	if err := Text(&b, benchmark(), Options{View: Insert}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"I/O of the engines per operation",
+		"  page reads  redo KiB\n",
+		"qr100  server@0 (base)        2.50      3.07\n",
+		"       server@1               1.25      3.07\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Count(b.String(), "page reads") != 1 {
+		t.Errorf("page reads are not in one table alone:\n%s", b.String())
 	}
 }

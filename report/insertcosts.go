@@ -96,7 +96,7 @@ func (v *view) readings(clients int) *table {
 	var names []string
 	for _, c := range v.Long {
 		for _, r := range c.Readings {
-			if c.Cell.Clients == clients && r.Name != "observed" && !slices.Contains(names, r.Name) {
+			if c.Cell.Clients == clients && r.Name != "observed" && !onlyPerOp(r.Name) && !slices.Contains(names, r.Name) {
 				names = append(names, r.Name)
 			}
 		}

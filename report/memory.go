@@ -17,6 +17,9 @@ func (v *view) memory(whole string, f *footnotes) []section {
 	for _, n := range v.clients {
 		if sec := v.resident(n, whole, f); sec.table != nil {
 			out = append(out, sec, v.growth(n))
+			if t := v.beyond(n); len(t.rows) > 0 {
+				out = append(out, section{title: "MiB that servers account for themselves at the end of each step, and that they hold beyond, " + count(n, "client"), intro: []string{beyondLegend}, table: t})
+			}
 		}
 	}
 	if len(out) == 0 {
@@ -116,6 +119,40 @@ func (v *view) growth(clients int) section {
 		t.rows = append(t.rows, row{cells: plain(v.labelled(x), mebi(seen[0].First), mebi(seen[len(seen)-1].Last), mebi(most))})
 	}
 	return section{title: "MiB resident over a block, " + count(clients, "client"), table: t}
+}
+
+// beyondLegend says what is accounted for. What it leaves out is the same for all variants
+// of one build, so that allocators can be compared by what lies beyond.
+const beyondLegend = "Accounted: MariaDB's Memory_used and InnoDB's dictionary and hash index; MySQL's Performance Schema, memory instruments; of engines, pages in use of InnoDB's buffer pool, " +
+	"MyRocks' block cache and memtables. Beyond is resident less accounted: code and stacks, what no counter covers, and the allocator's overhead and fragmentation. n/a: the server does not tell."
+
+// beyond returns, for each step, what servers account for themselves and what they hold
+// resident beyond that; no rows where none tells.
+func (v *view) beyond(clients int) *table {
+	t := &table{head: []string{"step"}, fixed: 1}
+	for _, x := range v.variants {
+		t.head = append(t.head, v.labelled(x))
+	}
+	for _, l := range v.Run.Levels {
+		if l.Warm || l.Level.Clients != clients {
+			continue
+		}
+		cells, known := plain("  "+v.step(l.Level.Step)), false
+		for _, x := range v.variants {
+			m := v.means[lab.Cell{Variant: x, Step: l.Level.Step, Clients: clients}]
+			if m == nil || m.Memory.Accounted <= 0 || m.Memory.Last <= 0 {
+				cells = append(cells, cell{parts: []string{"n/a", ""}})
+				continue
+			}
+			known = true
+			// Pages that are in use and not resident, or were just freed, are no negative fragmentation.
+			cells = append(cells, cell{parts: []string{mebi(m.Memory.Accounted), "+" + mebi(max(0, m.Memory.Last-m.Memory.Accounted))}})
+		}
+		if known {
+			t.rows = append(t.rows, row{cells: cells})
+		}
+	}
+	return t
 }
 
 // mebi returns bytes as MiB.

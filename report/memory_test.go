@@ -17,6 +17,7 @@ func TestMemory(t *testing.T) {
 		}
 		s.Cells[i].Memory = m
 	}
+	s.Cells[0].Memory.Accounted = 70 << 20
 	s.Cells[0].Memory.First, s.Cells[len(s.Cells)-2].Memory.Last = 80<<20, 115<<20 // the base's first and last step
 	var b strings.Builder
 	if err := Text(&b, s, Options{View: Residence, Decimals: 2}); err != nil {
@@ -27,6 +28,7 @@ func TestMemory(t *testing.T) {
 		"  timed       115.0     55.0 ×0.48 QPS 1.00 ?\n",
 		"a (base)   80.0  115.0  120.0\n",
 		"b          90.0   55.0   95.0\n",
+		"  insert.row  70.0 +40.0  n/a\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

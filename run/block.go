@@ -431,6 +431,9 @@ func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice,
 			out.Warnings = append(out.Warnings, note)
 		}
 	}
+	if b.c.Account != nil && sl.Kind == lab.Measured && !lp.Whole() && sl.Seq == lp.Slices-1 {
+		readings = append(readings, b.c.Account(ctx, s)...)
+	}
 	sl.Parts, sl.Series, sl.Readings = out.Parts, append(out.Series, observed...), readings
 	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
 	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries

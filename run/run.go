@@ -144,7 +144,7 @@ type Events struct {
 	Note  func(text string)                                      // something went wrong, or is worth knowing
 }
 
-// Conductor runs experiments. All fields are needed, but Events.
+// Conductor runs experiments. All fields are needed, but Follow, Account and Events.
 type Conductor struct {
 	Host   Host
 	Client Client
@@ -158,8 +158,11 @@ type Conductor struct {
 	// Follow, if not nil, begins to observe a server second by second during a slice of a
 	// level that is whole; the func that it returns ends that and says what it saw.
 	Follow func(ctx context.Context, v lab.Variant, s Server) func() ([]lab.Series, []lab.Reading)
-	Events Events
-	Dir    string // for data sets and clones, in the lab directory
+	// Account, if not nil, returns what a server says of its memory. It is asked behind a
+	// variant's last slice of a level, outside of what is measured.
+	Account func(ctx context.Context, s Server) []lab.Reading
+	Events  Events
+	Dir     string // for data sets and clones, in the lab directory
 }
 
 // ErrClient means that the client process is gone: no server's fault.

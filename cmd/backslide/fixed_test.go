@@ -88,7 +88,7 @@ slices = 4
 	}
 	totals, _ := c.must(0, "report", "--view", "totals")
 	memory, _ := c.must(0, "report", "--view", "memory")
-	for _, tt := range []struct{ text, want string }{{totals, "connect"}, {totals, "total"}, {totals, "×"}, {totals, "own clocks"}, {memory, "MiB resident"}} {
+	for _, tt := range []struct{ text, want string }{{totals, "connect"}, {totals, "total"}, {totals, "×"}, {totals, "own clocks"}, {memory, "MiB resident"}, {memory, "account for themselves"}} {
 		if !strings.Contains(tt.text, tt.want) {
 			t.Errorf("no %q in\n%s", tt.want, tt.text)
 		}

@@ -14,19 +14,34 @@ func follow(ctx context.Context, _ lab.Variant, s run.Server) func() ([]lab.Seri
 	if !ok {
 		return func() ([]lab.Series, []lab.Reading) { return nil, nil }
 	}
-	l := probe.Long{PID: x.PID(), Engine: x.engine, DataDir: x.dir}
-	db, err := x.DB("")
-	if err == nil {
-		db.SetMaxOpenConns(1)
-		l.DB = db
-	}
+	l, closed := x.long()
 	end := probe.Follow(ctx, l)
 	return func() ([]lab.Series, []lab.Reading) {
-		defer func() {
-			if db != nil {
-				db.Close()
-			}
-		}()
+		defer closed()
 		return end()
 	}
+}
+
+// account asks a server what it holds in memory, for the conductor.
+func account(ctx context.Context, s run.Server) []lab.Reading {
+	x, ok := s.(*side)
+	if !ok {
+		return nil
+	}
+	l, closed := x.long()
+	defer closed()
+	return probe.Account(ctx, l)
+}
+
+// long returns a server as it is observed, with a connection of its own where it can be
+// had; the func closes that.
+func (s *side) long() (probe.Long, func()) {
+	l := probe.Long{PID: s.PID(), Engine: s.engine, DataDir: s.dir}
+	db, err := s.DB("")
+	if err != nil {
+		return l, func() {}
+	}
+	db.SetMaxOpenConns(1)
+	l.DB = db
+	return l, func() { db.Close() }
 }

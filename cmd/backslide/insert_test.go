@@ -103,7 +103,7 @@ func TestInsertClientMemory(t *testing.T) {
 		t.Errorf("run %d: %d slices, the last %+v; want six steps, and 32 writers of 100 rows a second", r.ID, len(slices), slices[len(slices)-1])
 	}
 	text, _ := c.must(0, "report", "--view", "insert")
-	for _, want := range []string{"rows indexed", "asked", "3200", "what each step cost", "qp100 insert"} {
+	for _, want := range []string{"rows indexed", "asked", "3200", "what each step cost", "qp100 insert", "I/O of the engines per operation", "fsyncs", "page writes", "doublewrite KiB", "memory accounted"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -12,16 +12,12 @@ import (
 )
 
 // latencies fills in the latencies of a summary's cells, from the histograms of the slices
-// that count, how their rates spread, and what servers say of their own time.
+// that count, how their rates spread, and what servers say of their own time and memory.
 func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) error {
-	fixed := map[lab.Level]bool{}
-	for _, l := range r.Levels {
-		fixed[l.Level] = l.Ops > 0
-	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		level := c.Cell.Level()
-		found, err := st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &c.Cell.Variant, Level: &level, Hist: true, Long: fixed[level]})
+		found, err := st.Slices(ctx, r.ID, store.Filter{Kind: lab.Measured, Variant: &c.Cell.Variant, Level: &level, Hist: true, Long: true})
 		if err != nil {
 			return err
 		}
@@ -41,7 +37,7 @@ func latencies(ctx context.Context, st *store.Store, r lab.Run, s *lab.Summary) 
 			all.Merge(h)
 		}
 		c.Rates = fiveNumbers(rates)
-		c.Clocks = clocks(found)
+		c.Clocks, c.Memory.Accounted = clocks(found), accounted(found)
 		if all.N() == 0 {
 			continue
 		}
@@ -73,6 +69,17 @@ func clocks(all []lab.Slice) lab.Clocks {
 		c.Client /= float64(c.Slices)
 	}
 	return c
+}
+
+// accounted returns what a server said it held behind the slices of which it was asked,
+// the mean over these; 0: it did not tell.
+func accounted(all []lab.Slice) float64 {
+	for _, r := range meanReadings(slices.DeleteFunc(slices.Clone(all), func(sl lab.Slice) bool { return !compare.Counts(sl) })) {
+		if r.Name == lab.Accounted {
+			return r.Value
+		}
+	}
+	return 0
 }
 
 // fiveNumbers returns the least, the quarters and the most of some numbers, between

@@ -256,7 +256,7 @@ func (e *env) wire(ctx context.Context, st *store.Store, s *setup, p *progress) 
 	}
 	w.conductor = &run.Conductor{
 		Host: w.host, Client: &tooled{remote: w.client, setup: s, cpus: w.cpus, guard: w.guard}, Store: keeper{st}, Dir: st.Dir(), Events: p.events(),
-		Meter: (&meter{}).begin, Follow: follow,
+		Meter: (&meter{}).begin, Follow: follow, Account: account,
 		Judge: func(r lab.Run, slices []lab.Slice) (run.Outlook, error) { return outlook(r, slices, b, only) },
 	}
 	return w, nil
