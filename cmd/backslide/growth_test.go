@@ -68,7 +68,7 @@ func TestNothingGrows(t *testing.T) {
 	}
 	// The usual number: processes that have just been forked have their parent's files too.
 	first, last := middle(w.open[:len(w.open)/2]), middle(w.open[len(w.open)/2:])
-	if last > first+10 {
+	if last > first+20 { // more are open while slices run than while servers start
 		t.Errorf("%d files are open in the second half of the run, %d in the first", last, first)
 	}
 	if left := treeOf(t, tmp); len(left) > 0 {
