@@ -248,7 +248,9 @@ func (x *evidence) blockedCauses() []lab.Cause {
 
 const worthNaming = 0.01 // share of the difference under which nothing is named as a cause
 
-// switching says that threads gave up the CPU more or less often, as they do to block.
+// switching says that threads gave up the CPU more or less often, as they do to block. It
+// does not where they were driven from it as much less or more often: then a thread that
+// waits for its client, on a CPU that both share, only came to that in another way.
 func (x *evidence) switching(left lab.Component) []string {
 	if !known(x.all, voluntary) {
 		return nil
@@ -256,6 +258,13 @@ func (x *evidence) switching(left lab.Component) []string {
 	c := component("voluntary context switches", "1/op", of(x.all, voluntary), stat.Prior{})
 	if !c.Holds() || c.Diff*left.Diff < 0 {
 		return nil
+	}
+	if known(x.all, forced) {
+		blocks := telling(x.all, voluntary, forced)
+		all := component("context switches", "1/op", of(blocks, voluntary).plus(of(blocks, forced)), stat.Prior{})
+		if !all.Holds() || all.Diff/c.Diff < 0.5 {
+			return nil
+		}
 	}
 	return []string{c.Name + ": " + amounts(c)}
 }

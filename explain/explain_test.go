@@ -68,6 +68,16 @@ func TestCauses(t *testing.T) {
 			"hog that the client feels too", func(n *need) { n.client += 60e-6; n.runq += 100e-6; n.blocked += 40e-6; n.hostBusy = 0.9 },
 			[]lab.CauseKind{lab.HostCause}, 1, "not the server: other processes", "the client waited for a CPU; CPUs busy with other processes: +0.8",
 		}, {
+			// The server waits for the client instead of being driven from the CPU by it.
+			"hog on the CPU that server and client share", func(n *need) {
+				n.runq += 50e-6
+				n.blocked += 70e-6
+				n.switches += 0.7
+				n.forced -= 0.7
+				n.hostBusy = 0.5
+			},
+			[]lab.CauseKind{lab.HostCause}, 1, "not the server: other processes", "answers waited for the client to have a CPU; CPUs busy with other processes: +0.4",
+		}, {
 			"hypervisor", func(n *need) { n.runq += 100e-6; n.steal = 0.4 },
 			[]lab.CauseKind{lab.HostCause}, 1, "not the server: the hypervisor", "CPUs taken by the hypervisor: +0.",
 		}, {

@@ -22,7 +22,8 @@ type need struct {
 	back     float64 // CPU of background threads
 	hostBusy float64 // CPUs that others keep busy
 	steal    float64 // CPUs
-	switches float64 // per operation
+	switches float64 // per operation, to wait for something
+	forced   float64 // per operation, because others had the CPU
 
 	functions map[string]float64
 	spins     map[string]float64
@@ -47,7 +48,7 @@ type sim struct {
 
 func plain() need {
 	return need{
-		client: 20e-6, user: 100e-6, kernel: 30e-6, runq: 10e-6, blocked: 40e-6, back: 5e-6, hostBusy: 0.01, switches: 2,
+		client: 20e-6, user: 100e-6, kernel: 30e-6, runq: 10e-6, blocked: 40e-6, back: 5e-6, hostBusy: 0.01, switches: 2, forced: 0.9,
 		functions: map[string]float64{"row_search_mvcc": 40e-6, "page_cur_search_with_match": 30e-6, "rec_get_offsets_func": 10e-6, "memcpy": 5e-6, "my_net_write": 5e-6, "lex_one_token": 8e-6},
 		events:    map[string]float64{"wait/io/file/innodb/innodb_data_file": 10e-6, "wait/synch/mutex/sql/LOCK_open": 2e-6},
 		counters:  map[string]float64{"Handler_read_next": 100, "Handler_read_key": 1, "Innodb_rows_read": 101},
@@ -93,7 +94,7 @@ func (s sim) input(verdict lab.Verdict) Input {
 					Usage: lab.Usage{
 						ServerUser: ops * (m.user + m.back*m.user/(m.user+m.kernel)), ServerSystem: ops * (m.kernel + m.back*m.kernel/(m.user+m.kernel)),
 						ServerRunq: ops * m.runq, ConnCPU: ops * (m.user + m.kernel), ConnRunq: ops * m.runq,
-						ClientUser: ops * 5e-6, ClientSystem: ops * 5e-6, CtxVoluntary: int64(ops * m.switches), CtxForced: int64(ops * 0.1),
+						ClientUser: ops * 5e-6, ClientSystem: ops * 5e-6, CtxVoluntary: int64(ops * m.switches), CtxForced: int64(ops * m.forced),
 						ReadBytes: int64(ops * 10), WriteBytes: 0, ReadCalls: int64(ops), WriteCalls: int64(ops), MajorFaults: 0,
 						Steal: wall * m.steal, HostBusy: wall * m.hostBusy,
 					},

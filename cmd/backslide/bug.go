@@ -56,7 +56,7 @@ func (e *env) storedExplanation(ctx context.Context, r lab.Run, c lab.Comparison
 		return nil, err
 	}
 	defer st.Close()
-	seen, err := observations(ctx, st, r.ID)
+	seen, err := observations(ctx, st, r.ID, sides(c)...)
 	if err != nil || !hasBoth(seen, c) {
 		return nil, err
 	}

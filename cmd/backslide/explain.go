@@ -102,7 +102,11 @@ func (e *env) explain(ctx context.Context, args []string, f explainFlags) (lab.E
 	if err != nil {
 		return lab.Explanation{}, err
 	}
-	seen, err := observations(ctx, st, r.ID)
+	var of []lab.Cell // to look at more, it has to be known what was looked at
+	if f.stored {
+		of = sides(c)
+	}
+	seen, err := observations(ctx, st, r.ID, of...)
 	if err != nil {
 		return lab.Explanation{}, err
 	}
@@ -202,15 +206,16 @@ func byDifference(a, b lab.Comparison) int {
 	return cmp.Or(cmp.Compare(called(a), called(b)), cmp.Compare(math.Abs(a.LogRatio), math.Abs(b.LogRatio)))
 }
 
-// observations returns what diagnoses of a run have seen, by round.
-func observations(ctx context.Context, st *store.Store, id int64) ([]lab.Observation, error) {
+// observations returns what diagnoses of a run have seen, by round: of the given cells, or
+// of all without any.
+func observations(ctx context.Context, st *store.Store, id int64, of ...lab.Cell) ([]lab.Observation, error) {
 	kept, err := st.Kept(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var out []lab.Observation
 	for _, f := range kept {
-		if f.Kind != observationKind {
+		if f.Kind != observationKind || len(of) > 0 && !slices.ContainsFunc(of, func(c lab.Cell) bool { return isOf(f.Name, c) }) {
 			continue
 		}
 		var o lab.Observation
@@ -220,6 +225,14 @@ func observations(ctx context.Context, st *store.Store, id int64) ([]lab.Observa
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// sides returns both cells of a comparison.
+func sides(c lab.Comparison) []lab.Cell {
+	return []lab.Cell{
+		{Variant: c.Base, Step: c.Level.Step, Clients: c.Level.Clients},
+		{Variant: c.Candidate, Step: c.Level.Step, Clients: c.Level.Clients},
+	}
 }
 
 // readKept reads a kept file.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"backslide/lab"
 	"backslide/probe/plan"
@@ -309,4 +310,14 @@ func (w *watcher) Keep(ctx context.Context, id int64, o lab.Observation) error {
 // fileName is the label of what is kept of a slice.
 func fileName(k lab.SliceKey) string {
 	return fmt.Sprintf("round %d set %d %s %s", k.Block+1, k.Set, k.Cell, k.Kind)
+}
+
+// isOf reports whether a label, as fileName makes them, is of a cell's slice.
+func isOf(label string, c lab.Cell) bool {
+	var round, set int
+	if _, err := fmt.Sscanf(label, "round %d set %d ", &round, &set); err != nil {
+		return false
+	}
+	kind := label[strings.LastIndexByte(label, ' ')+1:]
+	return label == fmt.Sprintf("round %d set %d %s %s", round, set, c, kind)
 }
