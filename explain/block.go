@@ -73,6 +73,46 @@ func pairBlocks(in Input) []both {
 	return out
 }
 
+// steady scales the times of each block, of both sides alike, to the geometric mean of all
+// blocks' periods. A host that is slower in one block than in the next makes every time of
+// both sides longer; the ratio, which verdicts are about, stays. What a block says is then
+// as sure as its ratio is.
+func steady(blocks []both) {
+	periods := make([]float64, len(blocks))
+	for i, b := range blocks {
+		periods[i] = math.Sqrt(b.base[period] * b.cand[period])
+	}
+	for i, f := range paces(periods) {
+		for q := period; q <= clientSystem; q++ {
+			blocks[i].base[q] *= f
+			blocks[i].cand[q] *= f
+		}
+	}
+}
+
+// paces returns what each replicate's times are to be multiplied with for all periods to
+// be their geometric mean; 1 where a period is not known.
+func paces(periods []float64) []float64 {
+	first, sum, n := 0.0, 0.0, 0 // relative to the first, so that equal periods give exactly 1
+	good := func(p float64) bool { return p > 0 && sane(p) }
+	for _, p := range periods {
+		if good(p) {
+			if n == 0 {
+				first = p
+			}
+			sum, n = sum+math.Log(p/first), n+1
+		}
+	}
+	out := make([]float64, len(periods))
+	for i, p := range periods {
+		out[i] = 1
+		if good(p) {
+			out[i] = math.Exp(sum/float64(n)) / (p / first)
+		}
+	}
+	return out
+}
+
 // good returns the usable slices of a cell by their place.
 func good(all []lab.Slice, cell lab.Cell) map[place]lab.Slice {
 	out := map[place]lab.Slice{}

@@ -46,6 +46,7 @@ type budget struct {
 
 func newBudget(in Input) budget {
 	b := budget{all: pairBlocks(in)}
+	steady(b.all)
 	for _, s := range append(slices.Clone(in.Base), in.Candidate...) {
 		b.open = b.open || s.Offered > 0 && s.Kind == lab.Measured
 	}

@@ -92,7 +92,7 @@ func newCase(in Input) *evidence {
 	x.fold()
 	x.functions = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Functions }, byMean)
 	x.spins = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Spins }, byMean)
-	x.spinning = x.total(lab.Stacks, "waiting that burns CPU", "sec/op", func(o lab.Observation) []lab.Amount { return o.Spins })
+	x.spinning = x.total(lab.Stacks, "waiting that burns CPU", func(o lab.Observation) []lab.Amount { return o.Spins })
 	x.events = x.waits()
 	x.counters = ranked(x.rounds(lab.Plain, "1/op", func(o lab.Observation) []lab.Amount { return o.Counters }, bySquare))
 	if x.backgroundWorks() {

@@ -143,6 +143,27 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestSlowHost: a host that is three times as slow in every other block and round makes
+// neither the parts of the time nor the functions less sure, as it does not the verdict.
+func TestSlowHost(t *testing.T) {
+	change := func(n *need) { n.user += 120e-6; n.functions["page_cur_search_with_match"] += 100e-6 }
+	want, got := Explain(worse(change).input(lab.Regressed)), Explain(slowed(worse(change).input(lab.Regressed), 3))
+	if len(got.Causes) != 1 || got.Causes[0].Kind != lab.CPUCause || !strings.Contains(got.Causes[0].What, "page_cur_search_with_match") {
+		t.Fatalf("%+v", got.Causes)
+	}
+	width := func(c lab.Component) float64 { return (c.Hi - c.Lo) / c.Diff }
+	a, b := want.Causes[0].Amount, got.Causes[0].Amount
+	if math.Abs(width(b)/width(a)-1) > 0.05 || math.Abs(b.Share-a.Share) > 0.01 {
+		t.Errorf("the cause is %+v, %+v on a steady host", b, a)
+	}
+	for i, f := range want.Functions[:1] {
+		if g := got.Functions[i]; g.Name != f.Name || math.Abs(width(g)/width(f)-1) > 0.3 {
+			t.Errorf("function %+v, %+v on a steady host", g, f)
+		}
+	}
+	checkSums(t, got)
+}
+
 // checkSums holds a budget to its sum, and causes to what was promised of them.
 func checkSums(t *testing.T, e lab.Explanation) {
 	t.Helper()

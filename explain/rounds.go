@@ -97,6 +97,32 @@ func (x *evidence) table(i lab.Instrument, get func(lab.Observation) []lab.Amoun
 	return out
 }
 
+// seconds returns a table of times, scaled by round as those of blocks are: see steady.
+func (x *evidence) seconds(i lab.Instrument, get func(lab.Observation) []lab.Amount) map[string]series {
+	table := x.table(i, get)
+	base, cand := roundsOf(x.BaseSeen, i), roundsOf(x.CandidateSeen, i)
+	var periods []float64
+	for _, n := range x.common(i) {
+		periods = append(periods, math.Sqrt(periodOf(base[n])*periodOf(cand[n])))
+	}
+	for k, f := range paces(periods) {
+		for _, s := range table {
+			s.base[k] *= f
+			s.cand[k] *= f
+		}
+	}
+	return table
+}
+
+// periodOf returns the seconds for each operation of all clients together.
+func periodOf(seen []lab.Observation) float64 {
+	var wall, ops float64
+	for _, o := range seen {
+		wall, ops = wall+o.Wall, ops+float64(o.Ops)
+	}
+	return wall / ops
+}
+
 // How the noise of an amount grows with it.
 func byMean(m float64) float64   { return m }     // counts of samples
 func bySquare(m float64) float64 { return m * m } // a share of it
@@ -110,6 +136,9 @@ func bySquare(m float64) float64 { return m * m } // a share of it
 // happened to vary less is held to have varied as the others did.
 func (x *evidence) rounds(i lab.Instrument, unit string, get func(lab.Observation) []lab.Amount, noise func(mean float64) float64) []lab.Component {
 	table := x.table(i, get)
+	if unit == "sec/op" {
+		table = x.seconds(i, get)
+	}
 	level := func(s series) float64 { return (math.Abs(mean(s.base)) + math.Abs(mean(s.cand))) / 2 }
 	names := slices.Sorted(maps.Keys(table))
 	var vars []float64
@@ -154,7 +183,7 @@ func (x *evidence) sample(i lab.Instrument) [2]float64 {
 	if i != lab.Stacks {
 		return [2]float64{}
 	}
-	table := x.table(i, func(o lab.Observation) []lab.Amount { return o.Functions })
+	table := x.seconds(i, func(o lab.Observation) []lab.Amount { return o.Functions })
 	if len(table) < varied {
 		return [2]float64{}
 	}
@@ -202,9 +231,9 @@ func held(c lab.Component) int {
 	return 0
 }
 
-// total estimates the sum over all names.
-func (x *evidence) total(i lab.Instrument, name, unit string, get func(lab.Observation) []lab.Amount) lab.Component {
-	return x.shared(component(name, unit, totals(x.table(i, get), len(x.common(i))), stat.Prior{}))
+// total estimates the sum of times over all names.
+func (x *evidence) total(i lab.Instrument, name string, get func(lab.Observation) []lab.Amount) lab.Component {
+	return x.shared(component(name, "sec/op", totals(x.seconds(i, get), len(x.common(i))), stat.Prior{}))
 }
 
 func totals(table map[string]series, rounds int) series {
@@ -223,7 +252,7 @@ func (x *evidence) waits() []lab.Component {
 	if x.rest == nil {
 		return x.rounds(lab.Waits, "sec/op", events, bySquare)
 	}
-	all := totals(x.table(lab.Waits, events), len(x.common(lab.Waits)))
+	all := totals(x.seconds(lab.Waits, events), len(x.common(lab.Waits)))
 	fit := func(sum, blocked float64) float64 {
 		if sum <= blocked || sum <= 0 {
 			return 1

@@ -137,3 +137,35 @@ func (s sim) input(verdict lab.Verdict) Input {
 	in.Candidate, in.CandidateSeen = side(s.cand, candVariant)
 	return in
 }
+
+// slowed makes every other block and round of both sides take f times as long, as on a host
+// that others share.
+func slowed(in Input, f float64) Input {
+	for _, all := range [][]lab.Slice{in.Base, in.Candidate} {
+		for i := range all {
+			s := &all[i]
+			if s.Block%2 == 0 {
+				continue
+			}
+			s.Wall, s.Latency = s.Wall*f, s.Latency*f
+			for _, t := range []*float64{&s.Usage.ServerUser, &s.Usage.ServerSystem, &s.Usage.ServerRunq, &s.Usage.ConnCPU, &s.Usage.ConnRunq, &s.Usage.ClientUser, &s.Usage.ClientSystem} {
+				*t *= f
+			}
+		}
+	}
+	for _, all := range [][]lab.Observation{in.BaseSeen, in.CandidateSeen} {
+		for i := range all {
+			o := &all[i]
+			if o.Key.Block%2 == 0 {
+				continue
+			}
+			o.Wall *= f
+			for _, times := range [][]lab.Amount{o.Functions, o.Spins, o.Events} {
+				for k := range times {
+					times[k].Value *= f
+				}
+			}
+		}
+	}
+	return in
+}
