@@ -2,8 +2,10 @@ package probe
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,13 +169,16 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Snapshots are taken before and after each slice of 200 ms, so they must be cheap.
+// Snapshots are taken before and after each slice of 200 ms, so they must be cheap. On a
+// host where system calls are dear, as on some virtual machines, they may cost what it
+// costs to read two files of each thread.
 func TestTakeIsCheap(t *testing.T) {
 	c := startChild(t, "threads", "")
 	c.work()
 	var p Prober
-	best := time.Hour
+	best, plain := time.Hour, time.Hour
 	for range 100 {
+		plain = min(plain, readThreads(t, c.pid))
 		start := time.Now()
 		s, err := p.Take(c.pid, os.Getpid())
 		if err != nil {
@@ -184,9 +189,28 @@ func TestTakeIsCheap(t *testing.T) {
 			t.Fatalf("%d threads, want 60 and those of the runtime", len(s.threads))
 		}
 	}
-	if best > 2*time.Millisecond {
-		t.Errorf("Take of 60 threads: %s at best, want under 2ms", best)
+	if best > max(2*time.Millisecond, plain) {
+		t.Errorf("Take of 60 threads: %s at best, want under 2ms, or the %s of reading two files each", best, plain)
 	}
+}
+
+// readThreads reads two files of each thread, and returns how long that took.
+func readThreads(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	start := time.Now()
+	task := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := os.ReadDir(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		for _, name := range []string{"schedstat", "status"} {
+			if _, err := os.ReadFile(filepath.Join(task, thread.Name(), name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return time.Since(start)
 }
 
 func BenchmarkTake60Threads(b *testing.B) {
