@@ -18,13 +18,13 @@ import (
 const longRunEnv = "BACKSLIDE_LONG_RUN"
 
 // TestNothingGrows: while a run goes on, its processes write to files of the lab alone,
-// and hold no more files open than at first; when it has ended, nothing but the lab is
+// and hold no more files open and no more memory than at first; when it has ended, nothing but the lab is
 // there that was not before.
 func TestNothingGrows(t *testing.T) {
 	c := newCLI(t)
 	length := []string{"--blocks", "4", "--slices", "4"}
 	if d := os.Getenv(longRunEnv); d != "" {
-		length = []string{"--blocks", "1000", "--slices", "16", "--budget", d}
+		length = []string{"--blocks", "1000", "--slices", "32", "--budget", d}
 	}
 	// A build against itself, held to a margin that no noise allows, is never decided.
 	cmd := c.command(append([]string{"run", "--build", "mariadb@11.8", "--aa", "--margin", "0.01%", "--workload", "sysbench", "--steps", "point-query,update-index",
@@ -41,6 +41,7 @@ func TestNothingGrows(t *testing.T) {
 	linkInto(t, filepath.Join(home, "backslide"), filepath.Join(cache, "backslide"))
 	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "XDG_CACHE_HOME="+cache)
 	before := treeOf(t, cache)
+	start := time.Now()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -60,13 +61,16 @@ func TestNothingGrows(t *testing.T) {
 			w.look(cmd.Process.Pid)
 		}
 	}
+	if d, err := time.ParseDuration(os.Getenv(longRunEnv)); err == nil && time.Since(start) < d {
+		t.Errorf("it ran for %v only\n%s", time.Since(start).Round(time.Second), out.String())
+	}
 	if len(w.open) < 10 {
 		t.Errorf("looked %d times only\n%s", len(w.open), out.String())
 	}
 	for path, size := range w.outside {
 		t.Errorf("%s was written to: %d bytes", path, size)
 	}
-	// The usual number: processes that have just been forked have their parent's files too.
+	// The usual: processes that have just been forked have their parent's files and memory too.
 	first, last := middle(w.open[:len(w.open)/2]), middle(w.open[len(w.open)/2:])
 	if last > first+20 { // more are open while slices run than while servers start
 		t.Errorf("%d files are open in the second half of the run, %d in the first", last, first)
@@ -82,10 +86,14 @@ func TestNothingGrows(t *testing.T) {
 	if left := treeOf(t, filepath.Join(c.dir, "lab", "data", "tmp")); len(left) > 0 {
 		t.Errorf("left behind in the lab: %v", left)
 	}
-	t.Logf("looked %d times, %d files open, then %d", len(w.open), first, last)
+	early, late := middle(w.rss[:len(w.rss)/2]), middle(w.rss[len(w.rss)/2:])
+	if late > early+early/4 {
+		t.Errorf("our processes have %d MB in the second half of the run, %d MB in the first", late>>20, early>>20)
+	}
+	t.Logf("looked %d times, %d files open, then %d; %d MB of memory, then %d", len(w.open), first, last, early>>20, late>>20)
 }
 
-func middle(n []int) int {
+func middle[T cmp.Ordered](n []T) T {
 	sorted := slices.Sorted(slices.Values(n))
 	return sorted[len(sorted)/2]
 }
@@ -130,10 +138,11 @@ type watched struct {
 	lab     string
 	outside map[string]int64 // files that were open for writing and are not of the lab, with their sizes
 	open    []int            // files that our own processes had open, at each look
+	rss     []int64          // bytes of memory that they had, at each look
 }
 
 func (w *watched) look(pid int) {
-	open := 0
+	open, rss := 0, int64(0)
 	for _, p := range family(pid) {
 		proc := "/proc/" + strconv.Itoa(p)
 		all, err := os.ReadDir(proc + "/fd")
@@ -143,6 +152,7 @@ func (w *watched) look(pid int) {
 		cmdline, _ := os.ReadFile(proc + "/cmdline")
 		if !bytes.Contains(cmdline, []byte("--datadir=")) {
 			open += len(all)
+			rss += residentOf(proc)
 		}
 		for _, fd := range all {
 			path, err := os.Readlink(proc + "/fd/" + fd.Name())
@@ -155,7 +165,21 @@ func (w *watched) look(pid int) {
 			}
 		}
 	}
-	w.open = append(w.open, open)
+	w.open, w.rss = append(w.open, open), append(w.rss, rss)
+}
+
+// residentOf returns the resident memory of a process of /proc in bytes; 0 once it has ended.
+func residentOf(proc string) int64 {
+	b, err := os.ReadFile(proc + "/statm")
+	fields := strings.Fields(string(b))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
 }
 
 // writable reports whether /proc/PID/fdinfo/N is of a file that is open for writing.
