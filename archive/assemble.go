@@ -13,6 +13,7 @@ import (
 func (r *reader) assemble(out *Result, files []*file) {
 	files = slices.DeleteFunc(files, func(f *file) bool { return f == nil })
 	r.dropCopies(out, files)
+	r.scans(files)
 	r.completeTables(files)
 	lost := 0
 	for _, f := range files {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Copies finds folders that hold the same rates for the same cells, digit by digit: one
-// measurement that was published twice, whose figures would pass for replicates.
+// Copies finds folders that hold the same rates for the same cells, digit by digit, and
+// files that hold them twice: one measurement that was published twice, whose figures would
+// pass for replicates.
 func Copies(rs []Record) (out []Problem) {
 	type figure struct {
 		cell   Cell
@@ -18,6 +19,11 @@ func Copies(rs []Record) (out []Problem) {
 	in := map[figure][]string{}
 	pairs := map[[2]string]int{}
 	rates := map[string]int{} // per folder
+	type place struct {
+		figure
+		file string
+	}
+	once, again := map[place]bool{}, map[string]int{}
 	for _, r := range rs {
 		if r.Metric != QPS || r.Base != "" || r.Value < 1000 {
 			continue // fewer digits may agree by chance
@@ -25,6 +31,11 @@ func Copies(rs []Record) (out []Problem) {
 		dir := path.Dir(r.File)
 		rates[dir]++
 		k := figure{r.Cell, r.Value, r.Origin}
+		if at := (place{k, r.File}); once[at] {
+			again[r.File]++
+		} else {
+			once[at] = true
+		}
 		if slices.Contains(in[k], dir) {
 			continue
 		}
@@ -39,6 +50,11 @@ func Copies(rs []Record) (out []Problem) {
 		if n >= 5 {
 			out = append(out, Problem{File: p[1], Msg: fmt.Sprintf(
 				"%d of its %d rates are equal to those in %s, digit by digit: the same measurement twice, no replicates", n, rates[p[1]], p[0])})
+		}
+	}
+	for file, n := range again {
+		if n >= 5 {
+			out = append(out, Problem{File: file, Msg: fmt.Sprintf("%d rates stand in it more than once, digit by digit: the same measurement again, no replicates", n)})
 		}
 	}
 	slices.SortFunc(out, Problem.compare)

@@ -30,6 +30,7 @@ const (
 type lines struct {
 	br      *bufio.Reader
 	n       int // of the line last read, from 1
+	cut     int // line at which the file ends without ending the line; 0: it ends it
 	problem func(line int, format string, args ...any)
 	err     error
 }
@@ -49,7 +50,9 @@ func (l *lines) next() (string, bool) {
 			continue
 		}
 		line := string(b)
-		l.end(err)
+		if l.end(err); err == io.EOF {
+			l.cut = l.n
+		}
 		if l.n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}

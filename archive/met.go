@@ -31,6 +31,9 @@ func (f *file) met(l *lines) {
 		case len(fs) == 0 || strings.HasPrefix(line, "iostat, vmstat"):
 			names = nil
 			continue
+		case fs[0] == "samp" && block == 2:
+			f.problem(l.n, "more than 2 blocks of averages; those of the first 2 are taken")
+			return
 		case fs[0] == "samp":
 			names = fs
 			continue
@@ -93,6 +96,7 @@ func (f *file) mets(l *lines) {
 	var test Test
 	var names []string
 	have, absolute := false, false
+	told := map[string]bool{} // builds of the block
 	for line, ok := l.next(); ok && !f.full; line, ok = l.next() {
 		fs := strings.Fields(line)
 		switch {
@@ -103,6 +107,7 @@ func (f *file) mets(l *lines) {
 			names = nil
 		case strings.HasPrefix(line, "sb."):
 			test, have = f.heading(l.n, line)
+			clear(told)
 		case !have || !absolute:
 		case names == nil:
 			names = fs
@@ -112,7 +117,10 @@ func (f *file) mets(l *lines) {
 			}
 		case len(fs) != len(names):
 			f.problem(l.n, "%d fields for %d names", len(fs), len(names))
+		case told[fs[len(fs)-1]] || strings.Contains(line, "\t\t"):
+			f.problem(l.n, "a row of figures relative to the first build, or one of the same build again, among absolute ones; left out")
 		default:
+			told[fs[len(fs)-1]] = true
 			v, pk := f.reader.patterns.variant(fs[len(fs)-1])
 			values, bad := numbers(fs[:len(fs)-1])
 			if bad != "" {

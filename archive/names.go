@@ -20,7 +20,7 @@ type place struct {
 
 // patterns are compiled once per import.
 type patterns struct {
-	folder, config, test, step, client *regexp.Regexp
+	folder, config, test, step, client, time, rate *regexp.Regexp
 }
 
 func newPatterns() *patterns {
@@ -35,6 +35,9 @@ func newPatterns() *patterns {
 		step: regexp.MustCompile(`^(l\.i[0-2]|l\.x|q[rp]?[0-9]+(\.L?[0-9]+)?)$`),
 		// o.ib.dop8.3
 		client: regexp.MustCompile(`\.dop(\d{1,6})\.(\d{1,6})$`),
+		// of people's own tables: what says that figures are times, or rates
+		time: regexp.MustCompile(`(?i)\b(sec(ond)?s?|m(illi)?sec(ond)?s?|ms|(u|µ|micro)sec(ond)?s?|latency|latencies|(response|elapsed|run|wall|query|load|execution)[ _-]?times?|p(50|90|95|99|999))\b`),
+		rate: regexp.MustCompile(`(?i)\b(q|t|i|r)ps\b|\bop(eration)?s?\b|\b(quer(y|ies)|transactions?|rows?) ?(/|per) ?s|\brates?\b|\bthroughput\b`),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -113,6 +114,7 @@ type file struct {
 	full    bool   // figures were left out since there are too many
 	samples *samples
 	inserts *inserts
+	dots    dots
 }
 
 // read reads a file. Only a file that a user named has an error, where it cannot be opened.
@@ -190,6 +192,10 @@ func (f *file) parse(buf *bufio.Reader, head []byte) error {
 		f.problem(0, "binary or compressed; unpack it first if it holds results")
 	case utf16:
 		f.problem(0, "text in UTF-16; convert it to UTF-8")
+	}
+	f.dots.doubt(f)
+	if l.cut > 0 && (f.inserts != nil || slices.ContainsFunc(f.records, func(r Record) bool { return r.Line == l.cut })) {
+		f.doubt(l.cut, "the last line does not end: if the file was cut there, its last figure or name is only the beginning of one")
 	}
 	return l.failed()
 }

@@ -59,13 +59,14 @@ func (s *signs) recognise(head []byte) kind {
 	}
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	first, second := firstLines(head)
+	title := strings.TrimRight(first, " \t")
 	text := string(head)
 	switch {
 	case strings.HasPrefix(first, "{") && strings.Contains(text, `"schema": "backslide-summary/`):
 		return document
-	case first == "iostat, vmstat normalized by operation rate":
+	case title == "iostat, vmstat normalized by operation rate":
 		return met
-	case s.metHead.MatchString(first) && second == "--- absolute":
+	case s.metHead.MatchString(first) && strings.TrimRight(second, " \t") == "--- absolute":
 		return mets
 	case strings.HasPrefix(strings.TrimLeft(first, "-"), "procs") && strings.Contains(second, "swpd"):
 		return vmstat

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func (f *file) vmstat(l *lines) {
 		return
 	}
 	var at map[string]int
-	width, rows, headings, first := 0, 0, 0, 0
+	width, rows, bad, headings, first := 0, 0, 0, 0, 0
 	var boot, cs, cpu float64
 	var bootCPU float64
 	for line, ok := l.next(); ok; line, ok = l.next() {
@@ -50,6 +51,7 @@ func (f *file) vmstat(l *lines) {
 		c, us, sy, good := vmRow(fs, at, width)
 		switch {
 		case !good:
+			bad++
 			f.problem(l.n, "no row of vmstat: %s", quote(line))
 		case first == 0:
 			first, boot, bootCPU = l.n, c, us+sy
@@ -63,6 +65,9 @@ func (f *file) vmstat(l *lines) {
 		f.problem(l.n, "no samples: vmstat's first row is an average since boot")
 		return
 	}
+	if !f.fair(l.n, bad, rows) {
+		return
+	}
 	n := float64(rows)
 	f.sampled(CSPerSec, cs/n, first+1)
 	f.sampled(CPUPerSec, cpu/n, first+1)
@@ -70,6 +75,18 @@ func (f *file) vmstat(l *lines) {
 	f.samples = &samples{cell: f.cell(), dir: f.dir, rows: rows, headings: max(0, headings-1), published: map[string]float64{
 		CSPerSec: (cs + boot) / wrong, CPUPerSec: (cpu + bootCPU) / wrong,
 	}}
+}
+
+// fair reports whether the rows that could be read stand for all. Which rows cannot is no
+// chance: where figures from a thousand on have a separator, the small ones are left.
+func (f *file) fair(line, bad, good int) bool {
+	if bad <= 1 || 20*bad <= good {
+		return true
+	}
+	// beyond the bound of problems too, since it says what the others come to
+	f.result.Problems = append(f.result.Problems, Problem{File: f.shown, Line: line, Msg: fmt.Sprintf(
+		"%d of %d rows cannot be read, and the others are no fair sample of them: no averages", bad, bad+good)})
+	return false
 }
 
 func vmRow(fs []string, at map[string]int, width int) (cs, us, sy float64, ok bool) {
@@ -121,7 +138,7 @@ func (f *file) iostat(l *lines) {
 		return
 	}
 	var at map[string]int
-	width, skip := 0, 0
+	width, skip, rows, bad := 0, 0, 0, 0
 	devices := map[string]*device{}
 	seen := map[string]bool{} // in this report: a device may be listed twice
 	var order []string
@@ -139,14 +156,19 @@ func (f *file) iostat(l *lines) {
 			skip--
 		case at == nil:
 			f.problem(l.n, "a row before the names of the columns")
+		case f.deviceRow(l.n, fs, at, width, devices, &order, seen):
+			rows++
 		default:
-			f.deviceRow(l.n, fs, at, width, devices, &order, seen)
+			bad++
 		}
 	}
 	name := busiest(devices, order, f.reader.options.Device)
 	d := devices[name]
 	if d == nil || d.rows == 0 {
 		f.problem(l.n, "no samples of a device%s", map[bool]string{true: " " + quote(f.reader.options.Device)}[f.reader.options.Device != ""])
+		return
+	}
+	if !f.fair(l.n, bad, rows) {
 		return
 	}
 	n := float64(d.rows)
@@ -156,22 +178,23 @@ func (f *file) iostat(l *lines) {
 	f.sampled(WriteMB, d.wkB/n/1024, 1)
 }
 
-func (f *file) deviceRow(n int, fs []string, at map[string]int, width int, devices map[string]*device, order *[]string, seen map[string]bool) {
+// deviceRow adds a row to its device, and reports whether it could be read.
+func (f *file) deviceRow(n int, fs []string, at map[string]int, width int, devices map[string]*device, order *[]string, seen map[string]bool) bool {
 	if len(fs) != width {
 		f.problem(n, "%d fields for %d names", len(fs), width)
-		return
+		return false
 	}
 	var v [4]float64
 	for i, name := range []string{"r/s", "w/s", "rkB/s", "wkB/s"} {
 		j, have := at[name]
 		if !have {
 			f.problem(n, "iostat without a column %s: run it with -kx", name)
-			return
+			return false
 		}
 		var ok bool
 		if v[i], ok = number(fs[j]); !ok {
 			f.problem(n, "%s is no figure", quote(fs[j]))
-			return
+			return false
 		}
 	}
 	name := clean(fs[0])
@@ -182,7 +205,7 @@ func (f *file) deviceRow(n int, fs []string, at map[string]int, width int, devic
 	if d == nil {
 		if len(devices) >= maxDevices {
 			f.problem(n, "more than %d devices", maxDevices)
-			return
+			return false
 		}
 		d = &device{}
 		devices[name] = d
@@ -191,6 +214,7 @@ func (f *file) deviceRow(n int, fs []string, at map[string]int, width int, devic
 	seen[name] = true
 	d.rows++
 	d.r, d.w, d.rkB, d.wkB = d.r+v[0], d.w+v[1], d.rkB+v[2], d.wkB+v[3]
+	return true
 }
 
 // busiest returns the device that was asked for, else the RAID or mapped device that moved

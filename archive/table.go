@@ -28,6 +28,7 @@ func (f *file) legend(l *lines) {
 				return
 			}
 			v, pk := f.reader.patterns.variant(label)
+			f.twice(l.n, v, columns, pk, pks)
 			columns, pks = append(columns, v), append(pks, pk)
 			continue
 		}
@@ -71,15 +72,21 @@ func (f *file) figure(n int, s string, c Cell, base string) {
 		}
 		return
 	}
-	r := Record{Cell: c, Metric: QPS, Unit: rateUnit(c.Step), Value: v, Base: base, Origin: Tabled, Line: n}
-	if base != "" {
+	r := Record{Cell: c, Metric: QPS, Unit: "op/sec", Value: v, Base: base, Origin: Tabled, Line: n}
+	switch {
+	case base != "":
 		r.Unit = "1"
+	case c.Workload != "": // a test of the reference scripts, and not only called as one
+		r.Unit = rateUnit(c.Step)
+	}
+	if base == "" {
+		f.dots.see(n, s)
 	}
 	f.add(r)
 }
 
 // grid reads a table with the builds in its first line and the test first in each row. Its
-// figures are taken for operations per second.
+// figures are taken for operations per second; what says that they are times is left out.
 func (f *file) grid(l *lines) {
 	var columns []Variant
 	var sep byte
@@ -89,16 +96,26 @@ func (f *file) grid(l *lines) {
 		}
 		if columns == nil {
 			sep = separator(line)
-			for _, name := range fields(line, sep)[1:] {
+			names := fields(line, sep)
+			if f.isTime(l.n, names[0]) {
+				return
+			}
+			if !f.reader.patterns.rate.MatchString(names[0]) {
+				f.doubt(l.n, "nothing says what its figures are: they are taken for operations per second; its first cell may say qps")
+			}
+			for _, name := range names[1:] {
 				v, _ := f.reader.patterns.variant(name)
 				if v.Config == "" {
 					v.Config = f.reader.options.Config
 				}
+				f.twice(l.n, v, columns, "", nil)
 				columns = append(columns, v)
 			}
 			continue
 		}
-		f.frontRow(l.n, fields(line, sep), columns)
+		if fs := fields(line, sep); !f.isTime(l.n, fs[0]) {
+			f.frontRow(l.n, fs, columns)
+		}
 	}
 }
 
@@ -281,6 +298,7 @@ func (f *file) clients(l *lines) {
 			c.Clients = t.counts[i]
 			r := Record{Cell: c, Metric: QPS, Unit: "op/sec", Value: x, Origin: Tabled, Line: l.n}
 			if t.rates {
+				f.dots.see(l.n, s)
 				f.add(r)
 				continue
 			}
