@@ -76,7 +76,11 @@ func Confirm(earlier lab.Run, first []lab.Slice, later lab.Run, second []lab.Sli
 		s.Groups[i].Test.Red = false
 	}
 	s.Lamps.AlphaRed, s.Lamps.AlphaRedSecondary = ConfirmAlpha*ConfirmAlpha/2, 0
-	s.Lamps.Level = s.Lamps.AlphaRed * float64(len(suspects))
+	// What was suspected has been chosen for being called once: of a suspect that differs in
+	// nothing the second stage alone stands between it and the lamp, on one side.
+	s.Lamps.Level = min(1, ConfirmAlpha/2*float64(len(suspects)))
+	s.Lamps.Tests = len(suspects) + len(s.Groups)
+	s.Lamps.FalseAmbers = ConfirmAlpha * float64(s.Lamps.Tests)
 	return s, nil
 }
 

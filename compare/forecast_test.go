@@ -108,6 +108,14 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("%s: %s, red %v, %q", c.Level, c.Verdict, c.Red, c.Notes)
 		}
 	}
+	// Each suspect alone is red with a probability of 1 % if it does not differ: that it was
+	// called before is why it is here.
+	if want := 0.01 * float64(len(suspects)); math.Abs(sum.Lamps.Level-want) > 1e-12 {
+		t.Errorf("a false red in %g of such reports at most, want %g for %d suspects", sum.Lamps.Level, want, len(suspects))
+	}
+	if want := len(suspects) + len(sum.Groups); sum.Lamps.Tests != want || math.Abs(sum.Lamps.FalseAmbers-0.02*float64(want)) > 1e-12 {
+		t.Errorf("%g false ambers of %d tests, want 2 %% of %d", sum.Lamps.FalseAmbers, sum.Lamps.Tests, want)
+	}
 	for _, g := range sum.Groups {
 		if g.Test.Red {
 			t.Errorf("a group that nobody confirmed is red")

@@ -93,10 +93,15 @@ func TestRefused(t *testing.T) {
 			t.Errorf("unknown %s: %v, want ErrUnknown", name, err)
 		}
 	}
-	sl := filledSlice(r, 0)
-	sl.Usage.Steal = math.NaN()
-	if err := s.AddSlice(ctx, id, sl); err == nil || !strings.Contains(err.Error(), "not finite") {
-		t.Errorf("NaN: %v", err)
+	for name, change := range map[string]func(*lab.Slice){
+		"steal": func(s *lab.Slice) { s.Usage.Steal = math.NaN() },
+		"rate":  func(s *lab.Slice) { s.Offered = math.Inf(1) },
+	} {
+		sl := filledSlice(r, 0)
+		change(&sl)
+		if err := s.AddSlice(ctx, id, sl); err == nil || !strings.Contains(err.Error(), "not finite") {
+			t.Errorf("a %s that is no number: %v", name, err)
+		}
 	}
 	_, errKeep := s.Keep(ctx, 99, "log", "a", strings.NewReader("x"))
 	_, errRun := s.Run(ctx, 99)

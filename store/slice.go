@@ -144,7 +144,7 @@ func nanoseconds(t time.Time) any {
 func finite(sl lab.Slice) error {
 	u := sl.Usage
 	for _, v := range []float64{
-		sl.Age, sl.Wall, sl.Latency, u.ServerUser, u.ServerSystem, u.ServerRunq, u.ConnCPU, u.ConnRunq, u.ClientUser, u.ClientSystem, u.Steal, u.HostBusy,
+		sl.Age, sl.Wall, sl.Offered, sl.Latency, u.ServerUser, u.ServerSystem, u.ServerRunq, u.ConnCPU, u.ConnRunq, u.ClientUser, u.ClientSystem, u.Steal, u.HostBusy,
 		sl.P50, sl.P95, sl.P99, u.StallCPU, u.StallMemory, u.StallIO, u.Frequency,
 	} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
