@@ -11,9 +11,9 @@ import (
 // nothing is said to change on any of the nights, how often it then has its last change for
 // the worse on a given night, and after how many nights a step is found.
 func TestChangePointsNights(t *testing.T) {
-	runs, nights := 40, 25
+	runs, nights, delayed, steps := 20, 20, 8, []float64{4}
 	if *long {
-		runs, nights = 2000, 60
+		runs, nights, delayed, steps = 2000, 60, 200, []float64{2, 3, 4, 6}
 	}
 	const from = 6
 	var mu sync.Mutex
@@ -44,9 +44,9 @@ func TestChangePointsNights(t *testing.T) {
 	if share := float64(alarmed) / looks; share > 0.015 { // looks of one series depend on each other
 		t.Errorf("on a given night %.4f of the series are said to change, want 0.01 at most", share)
 	}
-	for _, step := range []float64{2, 3, 4, 6} {
+	for _, step := range steps {
 		var delays []int
-		several(max(20, runs/10), func(rng *rand.Rand, _ sync.Locker) {
+		several(delayed, func(rng *rand.Rand, _ sync.Locker) {
 			x := series(rng, slices.Concat(flat(20, 0), flat(20, step))...)
 			found := 21
 			for n := 21; n <= 40; n++ {
