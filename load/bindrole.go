@@ -8,12 +8,8 @@ import (
 	"backslide/lab"
 )
 
-// Limits of what a step with roles or rows may ask for.
-const (
-	maxRoles  = 16
-	maxRows   = 10000     // of one statement
-	maxParams = 1<<16 - 1 // of a prepared statement, in the protocol
-)
+// maxRoles bounds the connections that one client may have.
+const maxRoles = 16
 
 // limit returns how long a slice of the step may take that has ops.
 func (f stepFile) limit() (time.Duration, error) {
@@ -105,92 +101,6 @@ func (b *stepBinder) role(rf roleFile, at path) (role, error) {
 	return r, nil
 }
 
-// rows resolves how many rows a statement has, and what is made for each.
-func (b *stepBinder) rows(s *stmt, sc *scope, f statementFile, at path) error {
-	n, err := b.constant(b.sc, f.Rows, 0, at.add("rows"))
-	switch {
-	case err != nil:
-		return err
-	case f.Rows.set && (n < 1 || n > maxRows):
-		return bad(at.add("rows"), "step %q: rows = %d is outside 1 to %d", b.f.Name, n, maxRows)
-	case f.Each != nil && n == 0:
-		return bad(at.add("each"), "step %q: each is for statements with rows", b.f.Name)
-	case n == 0:
-		return nil
-	}
-	s.rows = n
-	vars := map[string]int{"item": varItem}
-	for k, v := range sc.vars {
-		vars[k] = v
-	}
-	sc.vars = vars
-	s.each, err = b.args(sc, f.Each, at)
-	return err
-}
-
-// params returns how many parameters the statement has when it is prepared.
-func (s *stmt) params() int {
-	n := boundOf(s.parts) + boundOf(s.tail)
-	return n + int(s.rows)*boundOf(s.tuple)
-}
-
-func boundOf(parts []part) int {
-	n := 0
-	for _, p := range parts {
-		if p.arg != nil {
-			n += max(1, int(p.arg.size))
-		}
-	}
-	return n
-}
-
-// transactions returns how many transactions make ops operations, rounded up.
-func (s *step) transactions(ops int64) int64 {
-	per := max(s.per, 1)
-	return (ops + per - 1) / per
-}
-
-// each returns how many transactions of a role every client does in a slice of n times
-// the step's own work; endOfTime if the role goes on until others have ended.
-func (s *step) each(role int, n int64) int64 {
-	r := s.roles[role]
-	switch {
-	case r.follows >= 0:
-		return s.each(r.follows, n)
-	case r.ops == 0:
-		return endOfTime
-	}
-	return n * r.transactions(r.ops)
-}
-
-// works returns what makes the step's operations: itself, or its roles.
-func (s *step) works() []*step {
-	if len(s.roles) == 0 && len(s.txs) == 0 {
-		return nil // another tool has a script of its own
-	}
-	if len(s.roles) == 0 {
-		return []*step{s}
-	}
-	var out []*step
-	for _, r := range s.roles {
-		out = append(out, r.step)
-	}
-	return out
-}
-
-// Roles returns the names of a step's roles in their order; none if it has none.
-func (p *Program) Roles(name string) []string {
-	s, ok := p.steps[name]
-	if !ok {
-		return nil
-	}
-	var out []string
-	for _, r := range s.roles {
-		out = append(out, r.name[len(name)+1:])
-	}
-	return out
-}
-
 // ends sees to it that a slice of the step has an end.
 func (b *stepBinder) ends() error {
 	switch finite := b.s.finite(); {
@@ -203,20 +113,3 @@ func (b *stepBinder) ends() error {
 	}
 	return nil
 }
-
-// ended returns what says how many operations a slice has: the step itself, or its first
-// role that does; nil when neither does.
-func (s *step) ended() *step {
-	if s.ops > 0 {
-		return s
-	}
-	for _, r := range s.roles {
-		if r.ops > 0 {
-			return r.step
-		}
-	}
-	return nil
-}
-
-// finite reports whether the step says itself how many operations it has.
-func (s *step) finite() bool { return s.ended() != nil }

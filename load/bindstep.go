@@ -3,13 +3,9 @@ package load
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"backslide/lab"
 )
-
-// maxForms bounds how many prepared texts one statement may need.
-const maxForms = 4096
 
 // stepBinder resolves one step.
 type stepBinder struct {
@@ -35,7 +31,7 @@ func (b *binder) step(i int) error {
 	sb.sc.vars = stepVars()
 	sb.s = &step{
 		name: f.Name, read: f.Read != nil && *f.Read, connect: f.Connect != nil && *f.Connect,
-		retry: []int{1205, 1213, 1020}, ignore: f.Ignore, settle: f.Settle,
+		retry: retried(), ignore: f.Ignore, settle: f.Settle,
 	}
 	for _, r := range [][]int{b.w.f.Retry, f.Retry} {
 		if r != nil {
@@ -50,6 +46,16 @@ func (b *binder) step(i int) error {
 	}
 	b.p.steps[f.Name] = sb.s
 	return nil
+}
+
+// retried are the errors after which a statement or transaction is tried again unless the
+// file says otherwise: another one was in the way.
+func retried() []int {
+	return []int{
+		1020, // ER_CHECKREAD: MariaDB's InnoDB, when a record has changed since the snapshot
+		1205, // ER_LOCK_WAIT_TIMEOUT
+		1213, // ER_LOCK_DEADLOCK
+	}
 }
 
 func (b *stepBinder) bind() error {
@@ -135,184 +141,6 @@ func (b *stepBinder) sides() error {
 	return nil
 }
 
-// located is a transaction of the file, or made up for a step that has one statement.
-type located struct {
-	f  transactionFile
-	at path
-}
-
-// transactions returns the step's transactions, whichever of the three forms it has.
-func (b *stepBinder) transactions() ([]located, error) {
-	f := b.f
-	forms := 0
-	for _, has := range []bool{f.SQL != "", f.Choose != nil, f.Statement != nil, f.Transaction != nil} {
-		if has {
-			forms++
-		}
-	}
-	if forms != 1 {
-		return nil, bad(b.at, "step %q needs one of sql, choose, [[step.statement]], [[step.transaction]] and [[step.role]]", f.Name)
-	}
-	if f.SQL != "" || f.Choose != nil {
-		one := statementFile{SQL: f.SQL, Choose: f.Choose, Rows: f.Rows, Each: f.Each}
-		return []located{{transactionFile{Statement: []statementFile{one}}, b.at}}, nil
-	}
-	if f.Rows.set || f.Each != nil {
-		return nil, bad(b.at.add("rows"), "step %q: rows and each belong to the statement that they are for", b.f.Name)
-	}
-	if f.Statement != nil {
-		return []located{{transactionFile{Statement: f.Statement}, b.at}}, nil
-	}
-	var out []located
-	for i, t := range f.Transaction {
-		at := b.at.add(nth("transaction", i))
-		if len(t.Statement) == 0 {
-			return nil, bad(at, "transaction number %d of step %q has no statement", i+1, f.Name)
-		}
-		out = append(out, located{t, at})
-	}
-	return out, nil
-}
-
-func (b *stepBinder) tx(f transactionFile, at path) error {
-	var t tx
-	var err error
-	if t.weight, err = b.number(b.sc, f.Weight, at.add("weight")); err != nil {
-		return err
-	}
-	if t.weight != nil && t.weight.lo < 0 {
-		return bad(at.add("weight"), "step %q: a weight may not be negative", b.f.Name)
-	}
-	begin, err := b.constant(b.sc, f.Begin.or(b.f.Begin), 0, at.add("begin"))
-	if err != nil {
-		return err
-	}
-	t.begin = begin != 0
-	switch counts := f.Counts.or(b.f.Counts); counts.text {
-	case "", "transactions":
-	case "statements":
-		t.sum = true
-	default:
-		if t.count, err = b.number(b.sc, counts, at.add("counts")); err != nil {
-			return err
-		}
-	}
-	for i, sf := range f.Statement {
-		sat := at.add(nth("statement", i))
-		if b.f.SQL != "" || b.f.Choose != nil {
-			sat = at
-		}
-		s, err := b.stmt(sf, sat)
-		if err != nil {
-			return err
-		}
-		t.stmts = append(t.stmts, s)
-	}
-	b.s.txs = append(b.s.txs, t)
-	return nil
-}
-
-func (b *stepBinder) stmt(f statementFile, at path) (stmt, error) {
-	s := stmt{chance: 1, site: *b.sc.sites}
-	*b.sc.sites++
-	sc := *b.sc
-	sc.args = map[string]*expr{}
-	for k, e := range b.sc.args {
-		sc.args[k] = e
-	}
-	var err error
-	if s.args, err = b.args(&sc, f.Args, at); err != nil {
-		return s, err
-	}
-	if s.repeat, err = b.number(b.sc, f.Repeat, at.add("repeat")); err != nil {
-		return s, err
-	}
-	if s.chance, err = b.chance(f.Chance, at.add("chance")); err != nil {
-		return s, err
-	}
-	prepared, err := b.constant(b.sc, f.Prepared.or(b.f.Prepared, b.w.f.Prepared), 1, at.add("prepared"))
-	if err != nil {
-		return s, err
-	}
-	s.prepared = prepared != 0 && !b.s.connect
-	texts, key := f.Choose, "choose"
-	if f.SQL != "" {
-		texts, key = sqlList{{text: f.SQL}}, "sql"
-	}
-	if len(texts) == 0 || f.SQL != "" && f.Choose != nil {
-		return s, bad(at, "a statement of step %q needs either sql or choose", b.f.Name)
-	}
-	if err := b.rows(&s, &sc, f, at); err != nil {
-		return s, err
-	}
-	parts, ok, err := b.one(&sc, texts, at.add(key))
-	if err != nil {
-		return s, err
-	}
-	if !ok {
-		t := b.p.Target
-		b.s.unfit = fmt.Errorf("step %s has no SQL for %s %d.%d.%d with %s", b.f.Name, t.Family, t.Version[0], t.Version[1], t.Version[2], t.Engine)
-		return s, nil
-	}
-	s.parts = parts
-	if s.rows > 0 {
-		if s.parts, s.tuple, s.tail, err = cut(parts); err != nil {
-			return s, bad(at.add(key), "step %q: %v", b.f.Name, err)
-		}
-	}
-	for _, p := range parts {
-		if p.arg != nil && s.rows == 0 {
-			s.binds = append(s.binds, p.arg)
-		}
-		if p.expr != nil && usesClient(p.expr) {
-			b.s.static = true
-		}
-	}
-	return s, b.forms(&s, at.add(key))
-}
-
-// forms counts the texts that a prepared statement needs.
-func (b *stepBinder) forms(s *stmt, at path) error {
-	if !s.prepared {
-		return nil
-	}
-	s.first, s.forms = b.s.ids, 1
-	if n := s.params(); n > maxParams {
-		return bad(at, "step %q: a prepared statement of %d rows has %d parameters, and the protocol allows %d; set prepared = false, or fewer rows", b.f.Name, s.rows, n, maxParams)
-	}
-	for _, p := range slices.Concat(s.tuple, s.tail) {
-		if p.expr != nil {
-			return bad(at, "step %q: in and behind the rows of a prepared statement values are bound with :name, not put in with {…}", b.f.Name)
-		}
-	}
-	for _, p := range s.parts {
-		if p.expr == nil {
-			continue
-		}
-		n := p.expr.hi - p.expr.lo + 1
-		if n < 1 || n > maxForms || int64(s.forms)*n > maxForms {
-			return bad(at, "step %q: a prepared statement would need more than %d texts for what is put in with {…}; bind it with :name, bound it as in x %% 8, or set prepared = false", b.f.Name, maxForms)
-		}
-		s.forms *= int(n)
-	}
-	b.s.ids += s.forms
-	return nil
-}
-
-func (b *stepBinder) chance(v value, at path) (float64, error) {
-	if !v.set {
-		return 1, nil
-	}
-	e, err := b.sc.compile(v.text)
-	if err != nil {
-		return 0, bad(at, "%v", err)
-	}
-	if e.kind > real || !e.isConst() || e.share() < 0 || e.share() > 100 {
-		return 0, bad(at, "%s is not a chance of 0 to 100 %% that is known beforehand", quoteShort(v.text))
-	}
-	return e.share() / 100, nil
-}
-
 // args resolves arguments into slots, those first that others are made of, and adds them
 // to sc.
 func (b *stepBinder) args(sc *scope, defs map[string]value, at path) ([]arg, error) {
@@ -349,71 +177,4 @@ func (b *stepBinder) args(sc *scope, defs map[string]value, at path) ([]arg, err
 		return nil, bad(at.add("args", loop.name), "step %q: argument %s is made of itself", b.f.Name, loop.name)
 	}
 	return out, err
-}
-
-// PerTransaction returns how many operations one transaction of a step counts as, 0 if
-// that varies or the step is unknown.
-func (p *Program) PerTransaction(name string) int64 {
-	if s, ok := p.steps[name]; ok {
-		return s.per
-	}
-	return 0
-}
-
-// perTransaction returns how many operations each transaction counts as, 0 if that varies.
-func (b *stepBinder) perTransaction() int64 {
-	per := int64(-1)
-	for _, t := range b.s.txs {
-		if t.weight != nil && usesClient(t.weight) {
-			b.s.static = true
-		}
-		n := t.per()
-		if n == 0 || per >= 0 && n != per {
-			return 0
-		}
-		per = n
-	}
-	return per
-}
-
-// per returns how many operations a transaction counts as, 0 if that varies or is none.
-func (t tx) per() int64 {
-	if t.count != nil {
-		if t.count.isConst() {
-			return t.count.n
-		}
-		return 0
-	}
-	if !t.sum {
-		return 1
-	}
-	n := int64(0)
-	if t.begin {
-		n = 2
-	}
-	for _, s := range t.stmts {
-		switch {
-		case s.chance < 1 && s.chance > 0, s.repeat != nil && !s.repeat.isConst():
-			return 0
-		case s.chance == 0:
-		case s.repeat != nil:
-			n += max(s.repeat.n, 0)
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// usesClient reports whether e depends on which client evaluates it.
-func usesClient(e *expr) bool {
-	if e.op == opVar && e.n == varClient {
-		return true
-	}
-	for _, k := range e.kids {
-		if usesClient(k) {
-			return true
-		}
-	}
-	return false
 }

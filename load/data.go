@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,10 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
-
-	"backslide/lab"
 )
 
 // dataVersion changes when the same workload would be filled with other rows.
@@ -155,25 +150,6 @@ func report(done *atomic.Int64, total int64, progress func(rows, total int64)) (
 		}
 	}()
 	return func() { close(quit); <-ended }
-}
-
-// await waits for the reply to what was sent on c.
-func await(ctx context.Context, c Conn) (lab.Reply, error) {
-	pfd := []unix.PollFd{{Fd: int32(c.FD())}}
-	for ctx.Err() == nil {
-		done, r, err := c.Receive()
-		if done || err != nil {
-			return r, err
-		}
-		pfd[0].Events = unix.POLLIN
-		if c.WantWrite() {
-			pfd[0].Events |= unix.POLLOUT
-		}
-		if _, err := unix.Poll(pfd, 100); err != nil && !errors.Is(err, unix.EINTR) {
-			return r, fmt.Errorf("wait for a reply: %w", err)
-		}
-	}
-	return lab.Reply{}, context.Cause(ctx)
 }
 
 func (p *Program) rows() (rows, bytes int64) {

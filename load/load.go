@@ -8,7 +8,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"backslide/lab"
@@ -39,12 +38,6 @@ type Conn interface {
 
 // Dial opens one more connection to the server that a Program was bound to.
 type Dial func(ctx context.Context) (Conn, error)
-
-// ErrGone means that the server, or a connection to it, went away.
-var ErrGone = errors.New("the server went away")
-
-// ErrLimit means that a limit of the server was met: connections, prepared statements.
-var ErrLimit = errors.New("a limit of the server was met")
 
 // Target is the kind of server that a workload is bound to.
 type Target struct {

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -208,16 +205,6 @@ func (w *worker) advance(c *client, sl *slice, now int64) bool {
 	return false
 }
 
-// take returns the number of the next operation of fixed work.
-func (c *client) take(sl *slice) int64 {
-	if !sl.static {
-		return sl.next.Add(1) - 1
-	}
-	g := c.next
-	c.next += c.f.vars[varClients]
-	return g
-}
-
 // send sends the current statement. It reports whether a reply is to be awaited.
 func (w *worker) send(c *client, sl *slice) bool {
 	c.state = running
@@ -291,10 +278,10 @@ func (w *worker) refused(c *client, sl *slice, r lab.Reply, now int64) (again, o
 	if counts {
 		w.count(r.Code)
 	}
-	if contains(c.st.ignore, r.Code) {
+	if slices.Contains(c.st.ignore, r.Code) {
 		return false, true
 	}
-	if !contains(c.st.retry, r.Code) {
+	if !slices.Contains(c.st.retry, r.Code) {
 		sl.fail(fmt.Errorf("client %d: %w", c.n, &StatementError{clip(c.sql(nil)), r}))
 		return false, false
 	}
@@ -311,16 +298,6 @@ func (w *worker) refused(c *client, sl *slice, r lab.Reply, now int64) (again, o
 		return true, false
 	}
 	return true, true
-}
-
-// longestSQL is how much of a statement an error shows.
-const longestSQL = 1000
-
-func clip(sql []byte) string {
-	if len(sql) > longestSQL {
-		return string(sql[:longestSQL]) + "…"
-	}
-	return string(sql)
 }
 
 func (w *worker) count(code int) {
@@ -375,27 +352,6 @@ func (w *worker) reset(sl *slice, start int64) {
 			c.next = g + mod(c.n-g, clients)
 		}
 	}
-}
-
-// gone says that a connection broke, and marks it as ErrGone when the other side ended it.
-func gone(c *client, err error) error {
-	what := fmt.Sprintf("client %d: %s", c.n, quoteShort(string(c.sql(nil))))
-	if ended(err) {
-		return fmt.Errorf("%s: %w: %w", what, ErrGone, err)
-	}
-	return fmt.Errorf("%s: %w", what, err)
-}
-
-// ended reports whether err says that the other side is gone: by a method of its own, or
-// as the system's and Go's networking say it.
-func ended(err error) bool {
-	if g := (interface{ Gone() bool })(nil); errors.As(err, &g) && g.Gone() {
-		return true
-	}
-	return slices.ContainsFunc([]error{
-		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed,
-		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ENOTCONN, syscall.ESHUTDOWN,
-	}, func(end error) bool { return errors.Is(err, end) })
 }
 
 const endOfTime = math.MaxInt64
