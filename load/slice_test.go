@@ -231,9 +231,11 @@ func TestLongOperations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// 2 clients, each 25 per second when the host is idle, less when it is not
-		if rate := float64(r.Ops) / r.Wall; !r.Whole || rate > 50.5 || rate < 25 || r.Hist.N() != r.Ops {
-			t.Errorf("%s: whole %v, %d operations in %g s, %g per second, want 50", d, r.Whole, r.Ops, r.Wall, rate)
+		// Two clients, each 25 per second when the host is idle. When it is not, operations
+		// take longer, and the rate has to go with how long they took.
+		rate, most := float64(r.Ops)/r.Wall, 2/r.Hist.Mean().Seconds()
+		if !r.Whole || rate > 50.5 || rate < most/2 || r.Hist.N() != r.Ops {
+			t.Errorf("%s: whole %v, %d operations in %g s, %g per second of %s; want 50, or %g", d, r.Whole, r.Ops, r.Wall, rate, r.Hist.Mean(), most)
 		}
 	}
 }
