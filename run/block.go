@@ -11,10 +11,6 @@ import (
 	"backslide/lab"
 )
 
-// slack is how much longer than planned a slice may take before its server is taken to
-// hang: it has to end long operations, and a loaded host stalls for seconds.
-const slack = 60 * time.Second
-
 // startTime is about how long a server takes to be there, on a clone of its data.
 const startTime = 1500 * time.Millisecond
 
@@ -233,14 +229,10 @@ func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant,
 	if err := b.fleet.only(set); err != nil {
 		return err
 	}
-	sessions := map[lab.Variant]Session{}
-	defer func() {
-		for _, s := range sessions {
-			s.Close()
-		}
-	}()
+	ss := sessions{}
+	defer ss.close()
 	for _, v := range set {
-		if err := b.join(ctx, lp, v, turns, sessions); err != nil {
+		if err := b.join(ctx, lp, v, turns, ss); err != nil {
 			return err
 		}
 	}
@@ -251,7 +243,7 @@ func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant,
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := b.turn(ctx, lp, k, sessions); err != nil {
+		if err := b.turn(ctx, lp, k, ss); err != nil {
 			return err
 		}
 	}
@@ -259,7 +251,7 @@ func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant,
 		return nil
 	}
 	for _, v := range set {
-		if sess := sessions[v]; sess != nil {
+		if sess := ss[v]; sess != nil {
 			if err := b.rest(ctx, lp, v, sess, turns); err != nil {
 				return err
 			}
@@ -271,7 +263,7 @@ func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant,
 
 // join connects v's clients, repeats the writes that an interrupted execution had
 // already measured, and warms v up.
-func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, turns []lab.SliceKey, sessions map[lab.Variant]Session) error {
+func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, turns []lab.SliceKey, ss sessions) error {
 	s := b.fleet.servers[v]
 	if s == nil {
 		return nil
@@ -283,7 +275,7 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		}
 		return b.lost(ctx, v, fmt.Errorf("connect %d clients for %s: %w", lp.Level.Clients, lp.Level, err))
 	}
-	sessions[v] = sess
+	ss[v] = sess
 	b.doubts[v] = append(b.unquiet[v], sess.Notes()...)
 	delete(b.unquiet, v)
 	for _, note := range b.doubts[v] {
@@ -306,182 +298,8 @@ func (b *blockRun) join(ctx context.Context, lp lab.LevelPlan, v lab.Variant, tu
 		if fatal := fatal(ctx, err); fatal != nil {
 			return fatal
 		}
-		sess.Close()
-		delete(sessions, v)
+		ss.drop(v)
 		return b.lost(ctx, v, fmt.Errorf("warm up %s: %w", lp.Level, err))
 	}
 	return nil
-}
-
-// work is what v executes at a level. Only sides that Plan.Inject slows down differ.
-func (b *blockRun) work(lp lab.LevelPlan, v lab.Variant) Work {
-	w := Work{Level: lp.Level, Seed: b.run.Plan.Seed, Block: b.block}
-	if in := b.run.Plan.Inject; in > 0 && v.Copy > 0 || in < 0 && v == b.run.Variants[0] {
-		w.Spin = lp.Spin
-	}
-	return w
-}
-
-// fatal returns the error that ends the run, if err is not the server's doing.
-func fatal(ctx context.Context, err error) error {
-	if why := context.Cause(ctx); why != nil {
-		return why
-	}
-	if errors.Is(err, ErrClient) {
-		return err
-	}
-	return nil
-}
-
-func (b *blockRun) open(ctx context.Context, v lab.Variant, s Server, w Work) (Session, error) {
-	ctx, cancel := untilDead(ctx, s)
-	defer cancel()
-	sess, err := b.c.Client.Open(ctx, v, s.Socket(), w)
-	if err != nil {
-		return nil, cause(ctx, err)
-	}
-	return sess, nil
-}
-
-// slice runs one slice and ends it early when the server dies.
-func (b *blockRun) slice(ctx context.Context, v lab.Variant, sess Session, spec Spec, measuring func()) (Outcome, error) {
-	ctx, cancel := untilDead(ctx, b.fleet.servers[v])
-	defer cancel()
-	out, err := sess.Slice(ctx, spec, measuring)
-	if err != nil {
-		return out, cause(ctx, err)
-	}
-	return out, nil
-}
-
-// turn runs and stores one slice. What goes wrong with the server becomes the slice's
-// reason, and v's later slices of the level carry it too.
-func (b *blockRun) turn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey, sessions map[lab.Variant]Session) error {
-	v := k.Cell.Variant
-	sl := lab.Slice{SliceKey: k, Position: b.position, Restart: b.restarts(v), Start: time.Now()}
-	b.position++
-	sess := sessions[v]
-	if sess == nil {
-		sl.Err = "not run: no server"
-		if why := b.fleet.broken[v]; why != nil {
-			sl.Err = "not run: " + why.Error()
-		}
-		return b.store(ctx, lp, sl)
-	}
-	if err := b.measure(ctx, lp, &sl, sess, b.run.Plan.Discard); err != nil {
-		if fatal := fatal(ctx, err); fatal != nil {
-			return fatal // the user's or the client's, not the server's: nothing to store
-		}
-		sess.Close()
-		delete(sessions, v)
-		sl.Err = err.Error()
-		if err := b.store(ctx, lp, sl); err != nil {
-			return err
-		}
-		return b.lost(ctx, v, fmt.Errorf("%s: %w", lp.Level, err))
-	}
-	return b.store(ctx, lp, sl)
-}
-
-// measure runs one slice and fills sl with what client and host say of it. A read slice
-// has its beginning discarded.
-func (b *blockRun) measure(ctx context.Context, lp lab.LevelPlan, sl *lab.Slice, sess Session, discard time.Duration) error {
-	v := sl.Cell.Variant
-	s := b.fleet.servers[v]
-	spec := Spec{Seq: sl.Set*lp.Slices + sl.Seq, Timeout: 20*lp.Slice + slack}
-	if lp.Whole() {
-		spec.Timeout = lp.Limit + slack
-	}
-	if lp.Timed() {
-		// Every set runs the same operations, so that all candidates do.
-		spec.Seq, spec.Discard, spec.Duration, spec.Rate = sl.Seq, discard, lp.Slice, lp.Rate
-	} else {
-		spec.Ops, spec.Clock = lp.Ops, sl.Kind == lab.Measured
-	}
-	var usage func() (lab.Usage, error)
-	var failed error
-	seconds := func() ([]lab.Series, []lab.Reading) { return nil, nil }
-	began := time.Now()
-	out, err := b.slice(ctx, v, sess, spec, func() {
-		if lp.Whole() {
-			seconds = b.c.follow(ctx, v, s)
-		}
-		usage, failed = b.c.Meter(s.PID(), b.c.Client.PID(), threads(s, sess))
-	})
-	if err != nil {
-		seconds()
-		return into(lp, began, err)
-	}
-	if usage == nil {
-		return errors.Join(errors.New("the client did not say when it began to measure"), failed)
-	}
-	if sl.Usage, err = usage(); err != nil {
-		return err
-	}
-	observed, readings := seconds()
-	if spec.Clock { // behind everything that is measured
-		r, note, err := sess.ServerTime(ctx)
-		if err != nil {
-			return err
-		}
-		if r.Name != "" {
-			readings = append(readings, r)
-		}
-		if note != "" {
-			out.Warnings = append(out.Warnings, note)
-		}
-	}
-	if b.c.Account != nil && sl.Kind == lab.Measured && !lp.Whole() && sl.Seq == lp.Slices-1 {
-		readings = append(readings, b.c.Account(ctx, s)...)
-	}
-	sl.Parts, sl.Series, sl.Readings = out.Parts, append(out.Series, observed...), readings
-	sl.Usage.ClientUser, sl.Usage.ClientSystem = out.ClientUser, out.ClientSys
-	sl.Start, sl.Wall, sl.Ops, sl.Rows, sl.Retries = out.Start, out.Wall, out.Ops, out.Rows, out.Retries
-	sl.Offered, sl.Behind, sl.Latency = out.Offered, out.Behind, out.Latency
-	sl.P50, sl.P95, sl.P99, sl.Warnings = out.P50, out.P95, out.P99, slices.Concat(out.Warnings, b.doubts[v])
-	if out.Apart && sl.Usage.HostBusy >= 0 {
-		// The meter knows our client's process only.
-		sl.Usage.HostBusy = max(0, sl.Usage.HostBusy-out.ClientUser-out.ClientSys)
-	}
-	sl.Errors, sl.Hist, sl.Age = out.Errors, out.Hist, out.Start.Sub(s.Ready()).Seconds()
-	if out.Ops == 0 {
-		return errors.New("no operation ended in the slice")
-	}
-	return nil
-}
-
-// threads returns the server's threads that serve a session; nil: not known.
-func threads(s Server, sess Session) []int {
-	if t := sess.Connections().Threads; t != nil {
-		return t
-	}
-	return s.Serving()
-}
-
-// restarts is how often the block's server of v was started before the one it has now.
-func (b *blockRun) restarts(v lab.Variant) int {
-	return b.earlier[v] + max(0, b.fleet.starts[v]-1)
-}
-
-// store keeps a slice and tells of it. It runs between slices, so it is to be short.
-func (b *blockRun) store(ctx context.Context, lp lab.LevelPlan, sl lab.Slice) error {
-	// A slice that has ended is kept even if the user has just stopped the run.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	if err := b.c.Store.AddSlice(ctx, b.run.ID, sl); err != nil {
-		return fmt.Errorf("store slice: %w", err)
-	}
-	b.added = append(b.added, sl)
-	b.done[sl.SliceKey] = sl
-	b.left -= lp.Slice + b.run.Plan.Discard
-	if b.c.Events.Slice != nil {
-		b.c.Events.Slice(sl, len(b.done), b.total, max(0, b.left))
-	}
-	return nil
-}
-
-// lost notes that v's server is of no more use at this level, and ends it.
-func (b *blockRun) lost(ctx context.Context, v lab.Variant, why error) error {
-	b.fleet.fail(v, why)
-	return b.event(ctx, v, "%s: %v", v, why)
 }

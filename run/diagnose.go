@@ -47,10 +47,11 @@ type Watcher interface {
 // an event of the run.
 func (c *Conductor) Diagnose(ctx context.Context, r lab.Run, d Diagnosis, w Watcher) error {
 	for i := range d.Rounds {
-		round := d.First + i
 		for _, fleet := range fleets(d.Instruments, func(i lab.Instrument) bool { return w.Apart(i) || once(r, d) }) {
 			c.phase("look into it, round %d of %d: %v", i+1, d.Rounds, fleet)
-			if err := c.lookInto(ctx, r, d, w, round, fleet); err != nil {
+			b := &blockRun{c: c, run: r, block: d.First + i, done: map[lab.SliceKey]lab.Slice{}, earlier: map[lab.Variant]int{}}
+			k := look{blockRun: b, diagnosis: d, watcher: w, instruments: fleet}
+			if err := k.round(ctx); err != nil {
 				return fmt.Errorf("diagnose, round %d: %w", i+1, err)
 			}
 		}
@@ -82,42 +83,48 @@ func once(r lab.Run, d Diagnosis) bool {
 	})
 }
 
-// lookInto runs one round on servers that serve the given instruments.
-func (c *Conductor) lookInto(ctx context.Context, r lab.Run, d Diagnosis, w Watcher, round int, instruments []lab.Instrument) error {
-	watched := map[lab.SliceKey]lab.Slice{}
-	for _, p := range phases(r, round, d.Open) {
-		b := &blockRun{c: c, run: r, block: round, done: watched, earlier: map[lab.Variant]int{}}
-		b.forget()
-		err := b.lookInto(ctx, d, w, p, instruments)
-		if err != nil {
+// look is one round of a diagnosis, on servers that serve its instruments.
+type look struct {
+	*blockRun
+	diagnosis   Diagnosis
+	watcher     Watcher
+	instruments []lab.Instrument
+}
+
+// round runs all phases of the look. What a phase has watched, none watches again.
+func (k *look) round(ctx context.Context) error {
+	for _, p := range phases(k.run, k.block, k.diagnosis.Open) {
+		k.forget()
+		if err := k.watchPhase(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *blockRun) lookInto(ctx context.Context, d Diagnosis, w Watcher, p phase, instruments []lab.Instrument) (err error) {
-	if b.fleet, err = b.c.newFleet(fmt.Sprintf("run%d-look%d", b.run.ID, b.block)); err != nil {
+// watchPhase starts servers, watches them at each level, and ends them.
+func (k *look) watchPhase(ctx context.Context, p phase) (err error) {
+	if k.fleet, err = k.c.newFleet(fmt.Sprintf("run%d-look%d", k.run.ID, k.block)); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.fleet.end()) }()
-	if w.Apart(instruments[0]) {
-		b.fleet.watch = instruments[0]
+	defer func() { err = errors.Join(err, k.fleet.end()) }()
+	if k.watcher.Apart(k.instruments[0]) {
+		k.fleet.watch = k.instruments[0]
 	}
-	if err := b.fleet.startAll(ctx, p.up); err != nil {
+	if err := k.fleet.startAll(ctx, p.up); err != nil {
 		return err
 	}
-	for v, why := range b.fleet.broken {
-		if err := b.event(ctx, v, "%v", why); err != nil {
+	for v, why := range k.fleet.broken {
+		if err := k.event(ctx, v, "%v", why); err != nil {
 			return err
 		}
 	}
 	for _, l := range p.legs {
 		for _, v := range l.replay {
-			b.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
+			k.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
 		}
 		for i, set := range l.sets {
-			if err := b.watchSet(ctx, d, w, l.plan, l.turns[0].Set+i, set, instruments); err != nil {
+			if err := k.watchSet(ctx, l.plan, l.turns[0].Set+i, set); err != nil {
 				return err
 			}
 		}
@@ -128,39 +135,34 @@ func (b *blockRun) lookInto(ctx context.Context, d Diagnosis, w Watcher, p phase
 // watchSet watches one set of variants side by side, with one instrument after the other.
 // Their order turns round with every instrument and round. Servers that take turns come
 // twice in a round, and are watched the first time.
-func (b *blockRun) watchSet(ctx context.Context, d Diagnosis, w Watcher, lp lab.LevelPlan, number int, set []lab.Variant, instruments []lab.Instrument) error {
-	if err := b.fleet.only(set); err != nil {
+func (k *look) watchSet(ctx context.Context, lp lab.LevelPlan, number int, set []lab.Variant) error {
+	if err := k.fleet.only(set); err != nil {
 		return err
 	}
-	sessions := map[lab.Variant]Session{}
-	defer func() {
-		for _, s := range sessions {
-			s.Close()
-		}
-	}()
+	ss := sessions{}
+	defer ss.close()
 	for _, v := range set {
-		if err := b.join(ctx, lp, v, nil, sessions); err != nil {
+		if err := k.join(ctx, lp, v, nil, ss); err != nil {
 			return err
 		}
 	}
 	order := slices.Clone(set)
-	if b.block%2 == 1 {
+	if k.block%2 == 1 {
 		slices.Reverse(order)
 	}
-	for seq, i := range instruments {
+	for seq, i := range k.instruments {
 		for _, v := range order {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			if sess := sessions[v]; sess != nil {
-				key := lab.SliceKey{Block: b.block, Set: number, Cell: lab.Cell{Variant: v, Step: lp.Level.Step, Clients: lp.Level.Clients}, Seq: seq, Kind: i.Kind()}
-				if _, ok := b.done[key]; ok {
-					continue
-				}
-				b.done[key] = lab.Slice{SliceKey: key}
-				if err := b.watch(ctx, d, w, lp, Watched{i, key, b.fleet.servers[v], Connections{sess.Connections().IDs, threads(b.fleet.servers[v], sess)}}, sess, sessions); err != nil {
-					return err
-				}
+			cell := lab.Cell{Variant: v, Step: lp.Level.Step, Clients: lp.Level.Clients}
+			key := lab.SliceKey{Block: k.block, Set: number, Cell: cell, Seq: seq, Kind: i.Kind()}
+			if _, seen := k.done[key]; seen || ss[v] == nil {
+				continue
+			}
+			k.done[key] = lab.Slice{SliceKey: key}
+			if err := k.watch(ctx, lp, k.watched(i, key, ss[v]), ss); err != nil {
+				return err
 			}
 		}
 		slices.Reverse(order)
@@ -168,21 +170,27 @@ func (b *blockRun) watchSet(ctx context.Context, d Diagnosis, w Watcher, lp lab.
 	return nil
 }
 
+// watched is what an instrument is shown.
+func (k *look) watched(i lab.Instrument, key lab.SliceKey, sess Session) Watched {
+	s := k.fleet.servers[key.Cell.Variant]
+	return Watched{i, key, s, Connections{sess.Connections().IDs, threads(s, sess)}}
+}
+
 // watch takes one slice under an instrument and stores what was seen.
-func (b *blockRun) watch(ctx context.Context, d Diagnosis, w Watcher, lp lab.LevelPlan, x Watched, sess Session, sessions map[lab.Variant]Session) error {
+func (k *look) watch(ctx context.Context, lp lab.LevelPlan, x Watched, ss sessions) error {
 	v := x.Key.Cell.Variant
 	if x.Instrument == lab.Plans {
-		o, err := w.Plans(ctx, x)
-		return b.keep(ctx, w, x, o, err)
+		o, err := k.watcher.Plans(ctx, x)
+		return k.keep(ctx, x, o, err)
 	}
-	end, err := w.Begin(ctx, x)
+	end, err := k.watcher.Begin(ctx, x)
 	if err != nil {
-		return b.keep(ctx, w, x, lab.Observation{}, err)
+		return k.keep(ctx, x, lab.Observation{}, err)
 	}
-	sl := lab.Slice{SliceKey: x.Key, Position: b.position, Start: time.Now()}
-	b.position++
+	sl := lab.Slice{SliceKey: x.Key, Position: k.position, Start: time.Now()}
+	k.position++
 	// Nothing is discarded: what the instrument sees is what is counted.
-	err = b.measure(ctx, stretched(lp, d.Slice), &sl, sess, 0)
+	err = k.measure(ctx, stretched(lp, k.diagnosis.Slice), &sl, ss[v], 0)
 	if err != nil {
 		sl.Err = err.Error()
 	}
@@ -191,15 +199,14 @@ func (b *blockRun) watch(ctx context.Context, d Diagnosis, w Watcher, lp lab.Lev
 		if fatal := fatal(ctx, err); fatal != nil {
 			return fatal
 		}
-		sess.Close()
-		delete(sessions, v)
-		return b.lost(ctx, v, fmt.Errorf("%s, %s: %w", lp.Level, x.Instrument, err))
+		ss.drop(v)
+		return k.lost(ctx, v, fmt.Errorf("%s, %s: %w", lp.Level, x.Instrument, err))
 	}
-	if err := b.c.Store.AddSlice(context.WithoutCancel(ctx), b.run.ID, sl); err != nil {
+	if err := k.c.Store.AddSlice(context.WithoutCancel(ctx), k.run.ID, sl); err != nil {
 		return fmt.Errorf("store slice: %w", err)
 	}
 	o.Ops, o.Wall = sl.Ops, sl.Wall
-	return b.keep(ctx, w, x, o, endErr)
+	return k.keep(ctx, x, o, endErr)
 }
 
 // stretched returns lp with slices of length d at least.
@@ -217,7 +224,7 @@ func stretched(lp lab.LevelPlan, d time.Duration) lab.LevelPlan {
 }
 
 // keep stores an observation; what went wrong with the instrument is a note of it.
-func (b *blockRun) keep(ctx context.Context, w Watcher, x Watched, o lab.Observation, err error) error {
+func (k *look) keep(ctx context.Context, x Watched, o lab.Observation, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -225,7 +232,7 @@ func (b *blockRun) keep(ctx context.Context, w Watcher, x Watched, o lab.Observa
 	if err != nil {
 		o.Notes = append(o.Notes, err.Error())
 	}
-	if err := w.Keep(ctx, b.run.ID, o); err != nil {
+	if err := k.watcher.Keep(ctx, k.run.ID, o); err != nil {
 		return fmt.Errorf("store what %s showed of %s: %w", x.Instrument, x.Key.Cell, err)
 	}
 	return nil

@@ -34,20 +34,16 @@ func (b *blockRun) wholeTurn(ctx context.Context, lp lab.LevelPlan, k lab.SliceK
 	if err := b.fleet.only([]lab.Variant{v}); err != nil {
 		return err
 	}
-	sessions := map[lab.Variant]Session{}
-	defer func() {
-		if s := sessions[v]; s != nil {
-			s.Close()
-		}
-	}()
+	ss := sessions{}
+	defer ss.close()
 	// What an interrupted execution has measured is done again for what it leaves.
-	if err := b.join(ctx, lp, v, []lab.SliceKey{k}, sessions); err != nil {
+	if err := b.join(ctx, lp, v, []lab.SliceKey{k}, ss); err != nil {
 		return err
 	}
 	if _, ok := b.done[k]; ok {
 		return nil
 	}
-	return b.turn(ctx, lp, k, sessions)
+	return b.turn(ctx, lp, k, ss)
 }
 
 // reviveAll starts fresh servers for those of a set that have none.
