@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"backslide/fetch"
+	"backslide/fetch/fetchtest"
 	"backslide/lab"
 	"backslide/server"
 	"backslide/server/servertest"
@@ -15,14 +15,7 @@ import (
 // TestAllocatorOfTheHost starts a server that runs on the host's C library with an
 // allocator of the host's suite, and looks for it in the process.
 func TestAllocatorOfTheHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs real servers")
-	}
-	dir, err := fetch.DefaultDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache := &fetch.Cache{Dir: dir, Log: t.Logf}
+	cache := fetchtest.Cache(t)
 	var path string
 	_, s := servertest.Start(t, "mysql@5.6", nil, func(spec *server.Spec) {
 		b, err := cache.WithPreload(t.Context(), spec.Build, "jemalloc")
@@ -39,15 +32,15 @@ func TestAllocatorOfTheHost(t *testing.T) {
 		t.Errorf("no jemalloc (%s) in the server's memory", path)
 	}
 	for _, name := range []string{"", lab.Glibc, "/lib/x.so"} {
-		b := servertest.Build(t, "mysql@5.6")
+		b := fetchtest.Build(t, "mysql@5.6")
 		if got, err := cache.WithPreload(t.Context(), b, name); err != nil || len(got.Preloads) != 0 {
 			t.Errorf("preload %q: %v, %v; nothing has to be fetched", name, got.Preloads, err)
 		}
 	}
-	if _, err := cache.WithPreload(t.Context(), servertest.Build(t, "mysql@5.6"), "umem"); err == nil || !strings.Contains(err.Error(), "jemalloc") {
+	if _, err := cache.WithPreload(t.Context(), fetchtest.Build(t, "mysql@5.6"), "umem"); err == nil || !strings.Contains(err.Error(), "jemalloc") {
 		t.Errorf("preload umem: %v; want an error that names what there is", err)
 	}
-	if _, err := cache.WithPreload(t.Context(), servertest.Build(t, "mariadb@10.5"), "mimalloc"); err == nil || !strings.Contains(err.Error(), "C libraries of its own") {
+	if _, err := cache.WithPreload(t.Context(), fetchtest.Build(t, "mariadb@10.5"), "mimalloc"); err == nil || !strings.Contains(err.Error(), "C libraries of its own") {
 		t.Errorf("an allocator that the suite does not have: %v", err)
 	}
 }

@@ -14,27 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"backslide/fetch"
+	"backslide/fetch/fetchtest"
 	"backslide/lab"
 	"backslide/proc"
 )
-
-// realBuild returns an installed build, fetching it if need be.
-func realBuild(t *testing.T, name string) lab.Build {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs real servers")
-	}
-	dir, err := fetch.DefaultDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := (&fetch.Cache{Dir: dir, Log: t.Logf}).Build(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // stand is where one build's servers are tried: an initialised data directory to clone.
 type stand struct {
@@ -45,7 +28,7 @@ type stand struct {
 
 func newStand(t *testing.T, name string) *stand {
 	t.Helper()
-	st := &stand{build: realBuild(t, name)}
+	st := &stand{build: fetchtest.Build(t, name)}
 	var err error
 	if st.guard, err = proc.NewGuard(t.TempDir()); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"backslide/fetch/fetchtest"
 	"backslide/lab"
 	"backslide/server"
 	"backslide/server/servertest"
@@ -82,7 +83,7 @@ type live struct {
 
 func startLive(t *testing.T, name, engine string, options ...lab.Option) live {
 	t.Helper()
-	b := servertest.Build(t, name)
+	b := fetchtest.Build(t, name)
 	_, s := servertest.Start(t, name, options, func(s *server.Spec) { s.Engine, s.Extra = engine, Options(b, engine) })
 	db, err := s.DB("")
 	if err != nil {

@@ -7,35 +7,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"backslide/fetch"
+	"backslide/fetch/fetchtest"
 	"backslide/lab"
 	"backslide/proc"
 	"backslide/server"
 )
 
-// Build returns an installed build, fetching it into the user's cache if need be. The
-// test fails when it cannot be had, and is skipped only under -short.
-func Build(t testing.TB, name string) lab.Build {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs real servers")
-	}
-	dir, err := fetch.DefaultDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := (&fetch.Cache{Dir: dir, Log: t.Logf}).Build(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // Start starts a build's server on an empty data directory, with options, for as long as
-// the test runs. change, if not nil, has the last word on how.
+// the test runs; the test is skipped under -short. change, if not nil, has the last word on
+// how.
 func Start(t testing.TB, name string, options []lab.Option, change func(*server.Spec)) (lab.Build, *server.Server) {
 	t.Helper()
-	b := Build(t, name)
+	b := fetchtest.Build(t, name)
 	guard, err := proc.NewGuard(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
