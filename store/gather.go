@@ -23,9 +23,9 @@ type gatherer struct {
 	slices []lab.Slice
 }
 
-// gather appends the slices s that where wants to g, on a connection of its own, on which
+// gather appends the slices that are wanted to g, on a connection of its own, on which
 // g is a function.
-func (s *Store) gather(ctx context.Context, g *gatherer, where string, args []any) error {
+func (s *Store) gather(ctx context.Context, g *gatherer, wanted condition) error {
 	var d sqlite.Driver
 	if err := d.RegisterFunction("gather", &sqlite.FunctionImpl{
 		NArgs: -1, VolatileArgs: true,
@@ -36,7 +36,7 @@ func (s *Store) gather(ctx context.Context, g *gatherer, where string, args []an
 	db := sql.OpenDB(connector{&d, s.readURL()})
 	defer db.Close()
 	var n int64
-	return db.QueryRowContext(ctx, `SELECT gather(s.id, `+sliceColumns+`) FROM slice s WHERE `+where, args...).Scan(&n)
+	return db.QueryRowContext(ctx, `SELECT gather(s.id, `+sliceColumns+`) FROM slice s WHERE `+wanted.sql, wanted.args...).Scan(&n)
 }
 
 // connector opens connections of a driver that is registered nowhere.

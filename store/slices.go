@@ -54,16 +54,16 @@ func (s *Store) slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, e
 	if err != nil {
 		return nil, err
 	}
-	where, args, ok := f.where(run, ids)
+	wanted, ok := f.where(run, ids)
 	if !ok {
 		return nil, nil
 	}
 	if f.narrow() {
 		g := &gatherer{names: ids}
-		if err := s.gather(ctx, g, where, args); err != nil {
+		if err := s.gather(ctx, g, wanted); err != nil {
 			return nil, err
 		}
-		return s.finish(ctx, g, f, where, args)
+		return s.finish(ctx, g, f, wanted)
 	}
 	// Stored slices never change, so everything up to the newest id is one moment's
 	// picture, over however many connections it is read.
@@ -72,23 +72,27 @@ func (s *Store) slices(ctx context.Context, run int64, f Filter) ([]lab.Slice, e
 		return nil, err
 	}
 	n := min(int64(runtime.GOMAXPROCS(0)), 4, 1+(hi.Int64-lo.Int64)/partRows)
-	g, err := s.gatherParts(ctx, n, ids, lo.Int64, hi.Int64, where, args)
+	g, err := s.gatherParts(ctx, n, ids, span{lo.Int64, hi.Int64}, wanted)
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(ctx, g, f, where+" AND x.slice_id BETWEEN ? AND ?", append(args, lo.Int64, hi.Int64))
+	return s.finish(ctx, g, f, wanted.and("x.slice_id BETWEEN ? AND ?", lo.Int64, hi.Int64))
 }
 
-// gatherParts reads the slices with ids from lo to hi on n connections at once, each into
-// its own part of one array.
-func (s *Store) gatherParts(ctx context.Context, n int64, ids *names, lo, hi int64, where string, args []any) (*gatherer, error) {
-	all := &gatherer{names: ids, slices: make([]lab.Slice, 0, hi-lo+1)}
+// span is the ids of slices from lo to hi.
+type span struct{ lo, hi int64 }
+
+// gatherParts reads the slices with such ids on n connections at once, each into its own
+// part of one array.
+func (s *Store) gatherParts(ctx context.Context, n int64, ids *names, of span, wanted condition) (*gatherer, error) {
+	size := of.hi - of.lo + 1
+	all := &gatherer{names: ids, slices: make([]lab.Slice, 0, size)}
 	parts, errs := make([]*gatherer, n), make(chan error, n)
 	for i := range n {
-		from, to := (hi-lo+1)*i/n, (hi-lo+1)*(i+1)/n
+		from, to := size*i/n, size*(i+1)/n
 		parts[i] = &gatherer{names: ids, slices: all.slices[from:from:to]}
 		go func() {
-			errs <- s.gather(ctx, parts[i], where+" AND s.id BETWEEN ? AND ?", append(slices.Clone(args), lo+from, lo+to-1))
+			errs <- s.gather(ctx, parts[i], wanted.and("s.id BETWEEN ? AND ?", of.lo+from, of.lo+to-1))
 		}()
 	}
 	var err error
@@ -102,8 +106,8 @@ func (s *Store) gatherParts(ctx context.Context, n int64, ids *names, lo, hi int
 }
 
 // finish adds errors and histograms to the slices and sorts them.
-func (s *Store) finish(ctx context.Context, g *gatherer, f Filter, where string, args []any) ([]lab.Slice, error) {
-	out, from := g.slices, ` x JOIN slice s ON s.id = x.slice_id WHERE `+where
+func (s *Store) finish(ctx context.Context, g *gatherer, f Filter, wanted condition) ([]lab.Slice, error) {
+	out, from, args := g.slices, ` x JOIN slice s ON s.id = x.slice_id WHERE `+wanted.sql, wanted.args
 	type count struct {
 		slice int64
 		lab.ErrorCount
@@ -174,40 +178,47 @@ func (s *Store) histograms(ctx context.Context, at map[int64]*lab.Slice, from st
 // narrow reports whether the filter names what an index finds.
 func (f Filter) narrow() bool { return f.Variant != nil || f.Level != nil || len(f.Blocks) > 0 }
 
-// where returns the filter as SQL on slice s, and false when it names what the run has
-// not. A + keeps SQLite from an index that would be the worse choice.
-func (f Filter) where(run int64, n *names) (string, []any, bool) {
-	where, args := "+s.run_id = ?", []any{run}
+// condition is what is asked of slices s, in SQL, with its arguments.
+type condition struct {
+	sql  string
+	args []any
+}
+
+// and returns c with one more condition.
+func (c condition) and(sql string, args ...any) condition {
+	return condition{c.sql + " AND " + sql, slices.Concat(c.args, args)}
+}
+
+// where returns the filter as SQL, and false when it names what the run has not. A + keeps
+// SQLite from an index that would be the worse choice.
+func (f Filter) where(run int64, n *names) (condition, bool) {
+	c := condition{"+s.run_id = ?", []any{run}}
 	if f.Variant == nil && f.Level == nil && len(f.Blocks) > 0 {
-		where = "s.run_id = ?" // with the block in the index slice_run
-	}
-	and := func(cond string, v any) {
-		where += " AND " + cond
-		args = append(args, v)
+		c.sql = "s.run_id = ?" // with the block in the index slice_run
 	}
 	if f.Kind != "" {
-		and("s.kind = ?", string(f.Kind))
+		c = c.and("s.kind = ?", string(f.Kind))
 	}
 	if f.Variant != nil {
 		id, ok := n.variants[*f.Variant]
 		if !ok {
-			return "", nil, false
+			return condition{}, false
 		}
-		and("s.variant_id = ?", id)
+		c = c.and("s.variant_id = ?", id)
 	}
 	if f.Level != nil {
 		id, ok := n.levels[*f.Level]
 		if !ok {
-			return "", nil, false
+			return condition{}, false
 		}
-		and("s.variant_id IN (SELECT id FROM variant WHERE run_id = ?)", run) // the first part of the key
-		and("s.level_id = ?", id)
+		c = c.and("s.variant_id IN (SELECT id FROM variant WHERE run_id = ?)", run) // the first part of the key
+		c = c.and("s.level_id = ?", id)
 	}
 	if len(f.Blocks) > 0 {
 		blocks, _ := json.Marshal(f.Blocks) // numbers always can be
-		and("s.block IN (SELECT value FROM json_each(?))", string(blocks))
+		c = c.and("s.block IN (SELECT value FROM json_each(?))", string(blocks))
 	}
-	return where, args, true
+	return c, true
 }
 
 // sortRun puts slices into the order in which they were run. They mostly are already.

@@ -267,12 +267,13 @@ func TestParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := s.gatherParts(ctx, 1, ids, 1, 75, "s.run_id = ?", []any{id})
+	of, wanted := span{1, 75}, condition{"s.run_id = ?", []any{id}}
+	want, err := s.gatherParts(ctx, 1, ids, of, wanted)
 	if err != nil || len(want.slices) != 50 || len(want.ids) != 50 {
 		t.Fatalf("%d slices, %d ids, %v; want 50", len(want.slices), len(want.ids), err)
 	}
 	for n := range int64(7) {
-		got, err := s.gatherParts(ctx, n+1, ids, 1, 75, "s.run_id = ?", []any{id})
+		got, err := s.gatherParts(ctx, n+1, ids, of, wanted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,6 +288,9 @@ func TestParts(t *testing.T) {
 
 // The sqlite3 shell must be able to read the lab, views included.
 func TestShell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the sqlite3 shell")
+	}
 	ctx := context.Background()
 	dir := t.TempDir()
 	s := openLab(t, dir)
@@ -298,7 +302,7 @@ func TestShell(t *testing.T) {
 	}
 	shell, err := exec.LookPath("sqlite3")
 	if err != nil {
-		t.Skip("sqlite3 is not installed")
+		t.Fatalf("%v; install it (apt-get install sqlite3), or leave this test out with -short", err)
 	}
 	out, err := exec.Command(shell, "-readonly", filepath.Join(dir, Database), "SELECT variant, step, ops, round(op_per_sec) FROM v_qps").CombinedOutput()
 	want := "mariadb@10.5/default/InnoDB#2|q1|1099511627777|5497558138885.0\n"
