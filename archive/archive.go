@@ -73,6 +73,7 @@ type Cell struct {
 	Test
 }
 
+// String returns variant and test, in the words of their own String methods.
 func (c Cell) String() string { return c.Variant.String() + " " + c.Test.String() }
 
 // Origin says how far a figure is from what was measured.

@@ -52,6 +52,7 @@ type Percentile struct {
 	Ceiling  bool    // it is the histogram's upper end: the true one is this or more
 }
 
+// String returns the latency in milliseconds, and marks one that is a bucket's or a bound.
 func (p Percentile) String() string {
 	switch {
 	case p.Value < 0:

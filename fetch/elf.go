@@ -215,6 +215,7 @@ type Missing struct {
 	Versions []string // GLIBC_2.38; empty: there is no such library
 }
 
+// String names the library, or its versions that are missing, and who asks for them.
 func (m Missing) String() string {
 	s := m.Library
 	if len(m.Versions) > 0 {
@@ -232,6 +233,7 @@ type PreflightError struct {
 	Missing []Missing
 }
 
+// Error lists what is missing, program by program, and what to do about it.
 func (e *PreflightError) Error() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s cannot be loaded on this host:", e.Build)

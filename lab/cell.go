@@ -28,6 +28,7 @@ type Step struct {
 	Name     string `json:"step"`
 }
 
+// String returns workload/step.
 func (s Step) String() string { return s.Workload + "/" + s.Name }
 
 // rateMark stands between a step's name and the rate that it is run at.
@@ -55,6 +56,7 @@ type Cell struct {
 	Clients int     `json:"clients"`
 }
 
+// String returns the variant, and workload/step/clients.
 func (c Cell) String() string { return fmt.Sprintf("%s %s/%d", c.Variant, c.Step, c.Clients) }
 
 // Level is a cell without its variant: what is compared across variants.
@@ -63,6 +65,7 @@ type Level struct {
 	Clients int  `json:"clients"`
 }
 
+// String returns workload/step/clients.
 func (l Level) String() string { return fmt.Sprintf("%s/%d", l.Step, l.Clients) }
 
 // Level returns the cell's step and clients.

@@ -15,6 +15,7 @@ type SyntaxError struct {
 	Msg  string
 }
 
+// Error returns file:line: message, as editors read it.
 func (e *SyntaxError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.File, e.Msg)

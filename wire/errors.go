@@ -50,6 +50,7 @@ type HandshakeError struct {
 	Err     error // a *ServerError, a *ProtocolError, ErrGone, or another cause
 }
 
+// Error names the server, the account and the cause.
 func (e *HandshakeError) Error() string {
 	return fmt.Sprintf("handshake with %s as user %q: %v", e.Address, e.User, e.Err)
 }
@@ -63,6 +64,7 @@ type ProtocolError struct {
 	Got      string
 }
 
+// Error says what was expected, and shows the first bytes of what came.
 func (e *ProtocolError) Error() string {
 	return "malformed packet: expected " + e.Expected + ", got " + e.Got
 }
