@@ -42,30 +42,13 @@ func TestNothingGrows(t *testing.T) {
 	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "XDG_CACHE_HOME="+cache)
 	before := treeOf(t, cache)
 	start := time.Now()
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
 	w := watched{lab: filepath.Join(c.dir, "lab"), outside: map[string]int64{}}
-	for ended := false; !ended; {
-		select {
-		case err := <-done:
-			ended = true
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out.String())
-			}
-		case <-time.After(200 * time.Millisecond):
-			w.look(cmd.Process.Pid)
-		}
-	}
+	out := c.watch(cmd, 200*time.Millisecond, w.look)
 	if d, err := time.ParseDuration(os.Getenv(longRunEnv)); err == nil && time.Since(start) < d {
-		t.Errorf("it ran for %v only\n%s", time.Since(start).Round(time.Second), out.String())
+		t.Errorf("it ran for %v only\n%s", time.Since(start).Round(time.Second), out)
 	}
 	if len(w.open) < 10 {
-		t.Errorf("looked %d times only\n%s", len(w.open), out.String())
+		t.Errorf("looked %d times only\n%s", len(w.open), out)
 	}
 	for path, size := range w.outside {
 		t.Errorf("%s was written to: %d bytes", path, size)

@@ -75,25 +75,8 @@ func TestInsertClientMemory(t *testing.T) {
 	c := newCLI(t)
 	cmd := c.command("run", "--build", "mariadb@10.11", "--workload", "insert", "--steps", "qp100", "--blocks", "1", "--clients", "32",
 		"--param", "rows=3000", "--param", "more=1000", "--param", "seconds=2", "--config", "fast:innodb_flush_log_at_trx_commit=2,max_connections=200")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	most, ended := 0, false
-	for !ended {
-		select {
-		case err := <-done:
-			ended = true
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out.String())
-			}
-		case <-time.After(50 * time.Millisecond):
-			most = max(most, clientPeak(cmd.Process.Pid))
-		}
-	}
+	most := 0
+	c.watch(cmd, 50*time.Millisecond, func(pid int) { most = max(most, clientPeak(pid)) })
 	t.Logf("the client's memory peaked at %d MiB", most>>10)
 	if limit := 200 << 10; most == 0 || most > limit {
 		t.Errorf("the client's memory peaked at %d KiB, want at most %d", most, limit)
