@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
@@ -252,96 +250,6 @@ func (g *generator) open(ctx context.Context, id int64, q openRequest) (rep repl
 	return rep, nil
 }
 
-// serverThreads asks a server which of its threads serve connections, over a connection
-// of its own.
-func serverThreads(ctx context.Context, to load.Dial, f lab.Family, conns []uint32) ([]int, error) {
-	c, err := to(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	of, err := threadsOf(c, f, "IS NOT NULL")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]int, 0, len(conns))
-	for _, id := range conns {
-		tid := of[id]
-		if tid == 0 {
-			return nil, fmt.Errorf("the server does not tell the thread of connection %d", id)
-		}
-		out = append(out, tid)
-	}
-	return out, nil
-}
-
-// serverThread asks a server which of its threads serves a connection.
-func serverThread(c load.Conn, f lab.Family) (int, error) {
-	of, err := threadsOf(c, f, "= CONNECTION_ID()")
-	if err != nil {
-		return 0, err
-	}
-	tid := of[c.ThreadID()]
-	if tid == 0 {
-		return 0, errors.New("the server does not tell which thread serves a connection; on MySQL the Performance Schema has to be on")
-	}
-	return tid, nil
-}
-
-// threadsOf returns the server's threads by the connections that they serve, of which
-// the condition which selects.
-func threadsOf(c load.Conn, f lab.Family, which string) (map[uint32]int, error) {
-	w, ok := c.(*wire.Conn)
-	if !ok {
-		return nil, fmt.Errorf("a connection of type %T cannot be asked", c)
-	}
-	sql := "SELECT processlist_id, thread_os_id FROM performance_schema.threads WHERE processlist_id " + which
-	if f == lab.MariaDB {
-		sql = "SELECT id, tid FROM information_schema.processlist WHERE id " + which
-	}
-	_, rows, err := w.Rows(sql)
-	if err != nil {
-		return nil, err
-	}
-	out := map[uint32]int{}
-	for _, r := range rows {
-		if len(r) != 2 {
-			return nil, fmt.Errorf("%s: %d columns", sql, len(r))
-		}
-		id, err1 := strconv.ParseUint(r[0], 10, 32)
-		tid, err2 := strconv.Atoi(r[1])
-		if err1 == nil && err2 == nil {
-			out[uint32(id)] = tid
-		}
-	}
-	return out, nil
-}
-
-func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*outcome, error) {
-	g.mu.Lock()
-	s, ok := g.sessions[q.Session]
-	g.mu.Unlock()
-	if !ok {
-		return nil, fmt.Errorf("no session %d", q.Session)
-	}
-	// A collection in mid-slice would be measured as latency, and the loop does not
-	// allocate; what little long slices do is bounded.
-	debug.SetMemoryLimit(clientMemory)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	r, err := s.Slice(ctx, load.SliceSpec{
-		Seq: q.Seq, Discard: q.Discard, Duration: q.Duration, Ops: q.Ops, Timeout: q.Timeout, Rate: q.Rate, Clock: q.Clock,
-	}, func() { g.reply(reply{ID: id, Measuring: true}) })
-	if err != nil {
-		return nil, err
-	}
-	return &outcome{
-		Start: r.Start, Wall: r.Wall, Ops: r.Ops, Offered: r.Offered, Behind: r.Behind, Latency: latency(r), Rows: r.Rows, Retries: r.Retries, Errors: r.Errors, Hist: r.Hist.Encode(),
-		Parts: parts(r), Series: series(r),
-		ClientUser: r.ClientUser, ClientSys: r.ClientSystem, Warnings: doubts(r),
-		Quantiles: [3]float64{r.Hist.Quantile(0.5).Seconds(), r.Hist.Quantile(0.95).Seconds(), r.Hist.Quantile(0.99).Seconds()},
-	}, nil
-}
-
 // serverTime asks a session's server how long the statements of the last slice took.
 func (g *generator) serverTime(q clockRequest) reply {
 	g.mu.Lock()
@@ -355,55 +263,6 @@ func (g *generator) serverTime(q clockRequest) reply {
 		return reply{Notes: []string{"no time by the server's own clock: " + err.Error()}}
 	}
 	return reply{ServerTime: d.Seconds(), ServerClock: s.clock}
-}
-
-// doubts says what is odd about one slice.
-func doubts(r load.Result) []string {
-	if r.Whole {
-		return []string{"operations are so long that it counts whole ones only, over the time that they took"}
-	}
-	return nil
-}
-
-// latency is the mean latency of an operation, in seconds. A transaction may count as
-// several.
-func latency(r load.Result) float64 {
-	if r.Ops == 0 {
-		return 0
-	}
-	return r.Hist.Mean().Seconds() * float64(r.Hist.N()) / float64(r.Ops)
-}
-
-// clientMemory is how much memory the child takes before it collects garbage even during a
-// slice.
-const clientMemory = 128 << 20
-
-// parts are what each role did, on their way to the conductor.
-func parts(r load.Result) []lab.Part {
-	var out []lab.Part
-	for _, p := range r.Parts {
-		out = append(out, lab.Part{Role: p.Role, Ops: p.Ops, Rows: p.Rows, Offered: p.Offered, Hist: p.Hist.Encode()})
-	}
-	return out
-}
-
-// series are the whole seconds of a slice as the client saw them.
-func series(r load.Result) []lab.Series {
-	var out []lab.Series
-	for i, seconds := range r.Seconds {
-		prefix := ""
-		if i < len(r.Parts) {
-			prefix = r.Parts[i].Role + " "
-		}
-		n := int(r.Wall)
-		rate := lab.Series{Name: prefix + "rate", Unit: "op/sec", Values: make([]float64, n)}
-		worst := lab.Series{Name: prefix + "worst", Unit: "sec", Values: make([]float64, n)}
-		for j, s := range seconds[:min(n, len(seconds))] {
-			rate.Values[j], worst.Values[j] = float64(s.Ops), float64(s.Worst)/1e9
-		}
-		out = append(out, rate, worst)
-	}
-	return out
 }
 
 func (g *generator) close(id int64) error {

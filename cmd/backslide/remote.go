@@ -195,19 +195,12 @@ func (s *remoteSession) Connections() run.Connections { return s.conns }
 // Slice is run.Session's.
 func (s *remoteSession) Slice(ctx context.Context, spec run.Spec, measuring func()) (run.Outcome, error) {
 	var out run.Outcome
-	q := request{Slice: &sliceRequest{
-		Session: s.id, Seq: spec.Seq, Discard: spec.Discard, Duration: spec.Duration, Ops: spec.Ops, Timeout: spec.Timeout, Rate: spec.Rate, Clock: spec.Clock,
-	}}
-	_, err := s.r.ask(ctx, q, func(rep reply) {
+	_, err := s.r.ask(ctx, request{Slice: &sliceRequest{Session: s.id, Spec: spec}}, func(rep reply) {
 		if rep.Measuring {
 			measuring()
 		}
-		if o := rep.Outcome; o != nil {
-			out = run.Outcome{
-				Start: o.Start, Wall: o.Wall, Ops: o.Ops, Offered: o.Offered, Behind: o.Behind, Latency: o.Latency, Rows: o.Rows, Retries: o.Retries, Errors: o.Errors, Hist: o.Hist, Parts: o.Parts, Series: o.Series,
-				ClientUser: o.ClientUser, ClientSys: o.ClientSys, Warnings: o.Warnings,
-				P50: o.Quantiles[0], P95: o.Quantiles[1], P99: o.Quantiles[2],
-			}
+		if rep.Outcome != nil {
+			out = *rep.Outcome
 		}
 	})
 	return out, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"backslide/lab"
+	"backslide/run"
 )
 
 // The conductor and its client child talk in JSON lines: requests on the child's
@@ -52,14 +53,8 @@ type openRequest struct {
 }
 
 type sliceRequest struct {
-	Session  int64         `json:"session"` // ID of the request that opened it
-	Seq      int           `json:"seq"`
-	Discard  time.Duration `json:"discard_ns"`
-	Duration time.Duration `json:"duration_ns"`
-	Ops      int64         `json:"ops"`
-	Timeout  time.Duration `json:"timeout_ns"`
-	Rate     float64       `json:"rate,omitempty"` // operations per second of an open loop; 0: the step's own, or closed
-	Clock    bool          `json:"clock,omitempty"`
+	Session int64    `json:"session"` // ID of the request that opened it
+	Spec    run.Spec `json:"spec"`
 }
 
 type closeRequest struct {
@@ -82,7 +77,7 @@ type reply struct {
 	Measuring   bool            `json:"measuring,omitempty"` // the discarded part of a slice is over
 	Rows        int64           `json:"rows,omitempty"`      // loaded so far
 	Total       int64           `json:"total,omitempty"`     // to be loaded
-	Outcome     *outcome        `json:"outcome,omitempty"`
+	Outcome     *run.Outcome    `json:"outcome,omitempty"`
 	Notes       []string        `json:"notes,omitempty"`           // doubts about a session that was opened
 	Conns       []uint32        `json:"conns,omitempty"`           // the server's numbers of the session's connections
 	Threads     []int           `json:"threads,omitempty"`         // the server's threads that serve them; none: not known
@@ -90,24 +85,4 @@ type reply struct {
 	ServerClock lab.ServerClock `json:"server_clock,omitempty"`    // empty: the server has none
 	Done        bool            `json:"done,omitempty"`
 	Err         string          `json:"err,omitempty"`
-}
-
-// outcome is a slice's result on its way to the conductor.
-type outcome struct {
-	Start      time.Time        `json:"start"`
-	Wall       float64          `json:"wall_sec"`
-	Ops        int64            `json:"ops"`
-	Offered    float64          `json:"offered_per_sec,omitempty"`
-	Behind     int64            `json:"behind,omitempty"`
-	Latency    float64          `json:"latency_sec"`
-	Quantiles  [3]float64       `json:"quantiles_sec"` // 50, 95 and 99 % of the operations
-	Warnings   []string         `json:"warnings,omitempty"`
-	Rows       int64            `json:"rows"`
-	Retries    int64            `json:"retries"`
-	Errors     []lab.ErrorCount `json:"errors,omitempty"`
-	Parts      []lab.Part       `json:"parts,omitempty"`
-	Series     []lab.Series     `json:"series,omitempty"`
-	Hist       []byte           `json:"hist"`
-	ClientUser float64          `json:"client_user_sec"`
-	ClientSys  float64          `json:"client_system_sec"`
 }
