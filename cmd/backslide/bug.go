@@ -56,11 +56,11 @@ func (e *env) storedExplanation(ctx context.Context, r lab.Run, c lab.Comparison
 		return nil, err
 	}
 	defer st.Close()
-	seen, err := observations(ctx, st, r.ID, sides(c)...)
-	if err != nil || !hasBoth(seen, c) {
+	ev, err := evidenceOf(ctx, st, r, sides(c)...)
+	if err != nil || !ev.both(c) {
 		return nil, err
 	}
-	x, _, err := explanation(ctx, st, r, c, seen)
+	x, _, err := ev.explain(ctx, c)
 	return &x, err
 }
 

@@ -19,22 +19,22 @@ type profiles struct {
 	spinners        []stacks.Spinner // of both families
 }
 
-// profilesOf reads the stacks of both sides of a comparison.
-func profilesOf(ctx context.Context, st *store.Store, r lab.Run, c lab.Comparison, seen []lab.Observation) (profiles, error) {
-	kept, err := st.Kept(ctx, r.ID)
+// profiles reads the stacks of both sides of a comparison.
+func (ev evidence) profiles(ctx context.Context, c lab.Comparison) (profiles, error) {
+	kept, err := ev.store.Kept(ctx, ev.run.ID)
 	if err != nil {
 		return profiles{}, err
 	}
 	var p profiles
-	cand := ofCell(seen, c, c.Candidate)
-	if p.base, err = profiled(st, kept, beside(ofCell(seen, c, c.Base), cand)); err != nil {
+	cand := ev.of(c, c.Candidate)
+	if p.base, err = profiled(ev.store, kept, beside(ev.of(c, c.Base), cand)); err != nil {
 		return profiles{}, err
 	}
-	if p.candidate, err = profiled(st, kept, cand); err != nil {
+	if p.candidate, err = profiled(ev.store, kept, cand); err != nil {
 		return profiles{}, err
 	}
 	for _, v := range []lab.Variant{c.Base, c.Candidate} {
-		if side := r.Sides[v.String()]; side != nil {
+		if side := ev.run.Sides[v.String()]; side != nil {
 			p.spinners = append(p.spinners, stacks.Spinners(side.Build.Family)...)
 		}
 	}

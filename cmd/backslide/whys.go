@@ -20,17 +20,17 @@ func (e *env) whys(ctx context.Context, sum lab.Summary) ([]report.Why, error) {
 		return nil, err
 	}
 	defer st.Close()
-	seen, err := observations(ctx, st, sum.Run.ID)
-	if err != nil || len(seen) == 0 {
+	ev, err := evidenceOf(ctx, st, sum.Run)
+	if err != nil || len(ev.seen) == 0 {
 		return nil, err
 	}
 	watched := slices.DeleteFunc(slices.Clone(sum.Comparisons), func(c lab.Comparison) bool {
-		return c.Metric != lab.QPS || !hasBoth(seen, c)
+		return c.Metric != lab.QPS || !ev.both(c)
 	})
 	slices.SortStableFunc(watched, func(a, b lab.Comparison) int { return byDifference(b, a) })
 	var out []report.Why
 	for i, c := range watched[:min(len(watched), mostWhys)] {
-		x, p, err := explanation(ctx, st, sum.Run, c, seen)
+		x, p, err := ev.explain(ctx, c)
 		if err != nil {
 			return nil, err
 		}
