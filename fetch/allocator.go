@@ -59,6 +59,7 @@ func (c *Cache) hostAllocators(ctx context.Context) (map[string]string, error) {
 	}
 	defer unlock()
 	final := filepath.Join(c.Dir, "allocators", suite)
+	sweepAllocators(final)
 	if have := findPreloads(allocatorDirs(final)); have != nil {
 		return have, nil
 	}
@@ -83,6 +84,14 @@ func (c *Cache) hostAllocators(ctx context.Context) (map[string]string, error) {
 		return nil, unwritable(err)
 	}
 	return findPreloads(allocatorDirs(final)), nil
+}
+
+// sweepAllocators removes what fetches that were killed left beside the folder final, whose
+// lock the caller holds.
+func sweepAllocators(final string) {
+	for _, dead := range glob(filepath.Dir(final), "."+filepath.Base(final)+"-*") {
+		os.RemoveAll(dead) // it is in nobody's way
+	}
 }
 
 // fetchAllocators downloads a suite's allocators and unpacks them into dir.
@@ -114,8 +123,7 @@ func (c *Cache) fetchAllocators(ctx context.Context, a apt, dir string) error {
 
 // allocatorDirs returns the directories of libraries of unpacked packages.
 func allocatorDirs(root string) []string {
-	found, _ := filepath.Glob(filepath.Join(root, "usr", "lib", "*-linux-gnu")) // the pattern is valid
-	return found
+	return glob(root, "usr/lib/*-linux-gnu")
 }
 
 // hostSuite returns the Debian suite that the host runs, as its os-release file says.

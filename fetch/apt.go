@@ -120,6 +120,8 @@ APT::Get::List-Cleanup "false";
 APT::Get::AllowUnauthenticated "false";
 APT::Update::Error-Mode "any";
 Acquire::AllowInsecureRepositories "false";
+Acquire::AllowDowngradeToInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
 Acquire::Languages "none";
 Acquire::PDiffs "false";
 Acquire::Retries "1";
@@ -188,7 +190,8 @@ func (a apt) refresh(ctx context.Context, main, security []source) error {
 	defer os.Remove(try)
 	var first error
 	for _, text := range candidates(a.suite, main, security) {
-		if err := os.WriteFile(try, []byte(text), 0o644); err != nil {
+		// A mirror's address may hold a password.
+		if err := os.WriteFile(try, []byte(text), 0o600); err != nil {
 			return unwritable(err)
 		}
 		_, err := a.run(ctx, a.dir, "apt-get", "-o", "Dir::Etc::sourcelist="+try, "update")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -154,9 +155,6 @@ func (c *Cache) fetchApt(ctx context.Context, name string, o Offer) (lab.Build, 
 		if err := unpack(ctx, filepath.Join(stage, "debs"), stage); err != nil {
 			return lab.Build{}, err
 		}
-		if err := relink(stage); err != nil {
-			return lab.Build{}, err
-		}
 		b, err := describe(ctx, name, stage)
 		if err != nil {
 			return lab.Build{}, err
@@ -236,11 +234,7 @@ func (c *Cache) getDebs(ctx context.Context, a apt, debs []deb, dir string) erro
 	if _, err := a.run(ctx, dir, "apt-get", args...); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
+	for _, f := range glob(dir, "*") {
 		sum, err := fileSHA256(f)
 		if err != nil {
 			return err
@@ -258,18 +252,42 @@ func (c *Cache) getDebs(ctx context.Context, a apt, debs []deb, dir string) erro
 	return nil
 }
 
-// unpack unpacks the packages in dir below root and removes dir.
+// unpack unpacks the packages in dir below root and removes dir. What lies in them is held
+// to the same rules as tarballs are, so that no package, and no two of them together, can
+// write beside the tree.
 func unpack(ctx context.Context, dir, root string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	x, err := newExtraction(root)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if _, err := proc.Output(ctx, proc.Command{Args: []string{"dpkg-deb", "-x", f, root}}); err != nil {
+	defer x.root.Close()
+	x.rooted = true
+	for _, f := range glob(dir, "*.deb") {
+		if err := x.unpackDeb(ctx, f); err != nil {
 			return fmt.Errorf("unpack %s: %w", filepath.Base(f), err)
 		}
 	}
 	return os.RemoveAll(dir)
+}
+
+// unpackDeb has dpkg-deb take a package apart, and unpacks its files.
+func (x *extraction) unpackDeb(ctx context.Context, file string) error {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		_, err := proc.Output(ctx, proc.Command{Args: []string{"dpkg-deb", "--fsys-tarfile", file}, Stdout: w})
+		w.CloseWithError(err)
+		done <- err
+	}()
+	err := x.extract(ctx, r)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r) // what pads the end
+	}
+	r.CloseWithError(err)
+	if cause := <-done; err == nil || errors.Is(err, cause) {
+		return cause
+	}
+	return err
 }
 
 func fileSHA256(path string) (string, error) {
@@ -278,9 +296,17 @@ func fileSHA256(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	return openSHA256(f)
+}
+
+// openSHA256 reads an open file to its end, and goes back to its start.
+func openSHA256(f *os.File) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
+		return "", fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

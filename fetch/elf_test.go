@@ -297,3 +297,22 @@ func TestConfDirs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// FuzzReadObject reads files that say anything of themselves, by all that reads them here.
+func FuzzReadObject(f *testing.F) {
+	f.Add(fakeObject{soname: "libx.so.1", interp: "/lib64/ld.so", needed: []string{"libc.so.6"}, runpath: "$ORIGIN/../lib", needs: map[string][]string{"libc.so.6": {"GLIBC_2.34", "?GLIBC_2.38"}}}.bytes())
+	f.Add(fakeObject{soname: "libc.so.6", gives: []string{"libc.so.6", "GLIBC_2.34"}}.bytes())
+	f.Add(fakeObject{needed: []string{"x.so", "/x.so", "../x.so"}, rpath: "$ORIGIN:"}.bytes())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file := filepath.Join(t.TempDir(), "x.so")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, loaded, err := newLoaderView("/nonexistent/ld.so", []string{filepath.Dir(file)}).check(file)
+		if err == nil && len(loaded) > 1 {
+			t.Errorf("one file loads %v", loaded)
+		}
+		buildID(file)
+		compiler(file)
+	})
+}

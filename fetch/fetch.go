@@ -25,6 +25,8 @@ type Cache struct {
 	Dir    string                           // absolute; made when needed
 	Log    func(format string, args ...any) // progress, one line a call; may be nil; called from several goroutines
 	MaxAge time.Duration                    // of package lists before they are fetched anew; 0: a day
+
+	stall time.Duration // a download that brings nothing for so long has failed; 0: a minute
 }
 
 // DefaultDir returns the cache directory that every user of a machine account shares:
@@ -49,7 +51,7 @@ func DefaultDir() (string, error) {
 func (c *Cache) Build(ctx context.Context, name string) (lab.Build, error) {
 	b, err := c.build(ctx, name)
 	if err != nil {
-		return lab.Build{}, fmt.Errorf("build %s: %w", name, err)
+		return lab.Build{}, fmt.Errorf("build %s: %w", withoutUser(name), err)
 	}
 	b.Name = name
 	return b, nil

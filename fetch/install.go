@@ -24,13 +24,9 @@ const (
 // Installed returns the builds of the cache, by name. A manifest that cannot be read is
 // reported in the error; the others are returned all the same.
 func (c *Cache) Installed() ([]lab.Build, error) {
-	paths, err := filepath.Glob(filepath.Join(c.Dir, "builds", "[^.]*", manifestName))
-	if err != nil {
-		return nil, err
-	}
 	var out []lab.Build
 	var errs []error
-	for _, p := range paths {
+	for _, p := range glob(c.Dir, "builds/[^.]*/"+manifestName) {
 		b, err := readManifest(p)
 		switch {
 		case err != nil:
@@ -146,8 +142,7 @@ func newStage(builds, folder string) (string, error) {
 // the lock of.
 func (c *Cache) sweep(mine string) error {
 	builds := filepath.Join(c.Dir, "builds")
-	stages, _ := filepath.Glob(filepath.Join(builds, stagePrefix+"*"))
-	for _, s := range stages {
+	for _, s := range glob(builds, stagePrefix+"*") {
 		folder := strings.TrimPrefix(filepath.Base(s), stagePrefix)
 		folder = folder[:max(0, strings.LastIndexByte(folder, '.'))]
 		if folder == mine {

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -85,32 +83,12 @@ func (c *Cache) useTar(ctx context.Context, spec string) (lab.Build, error) {
 		return lab.Build{}, err
 	}
 	return c.install(ctx, "tar-"+digest[:32], func(stage string) (lab.Build, error) {
-		file := from
-		if isURL(from) {
-			file = filepath.Join(stage, "download")
-			if err := c.get(ctx, from, file); err != nil {
-				return lab.Build{}, err
-			}
-		}
-		sum, err := fileSHA256(file)
-		if err != nil {
-			return lab.Build{}, err
-		}
-		if sum != digest {
-			return lab.Build{}, fmt.Errorf("%s has SHA-256 %s, not %s as asked; nothing was unpacked", from, sum, digest)
-		}
-		c.logf("tar: unpacking %s", filepath.Base(from))
 		tree := filepath.Join(stage, "tree")
 		if err := os.Mkdir(tree, 0o755); err != nil {
 			return lab.Build{}, unwritable(err)
 		}
-		if err := extractFile(ctx, file, tree); err != nil {
+		if err := c.unpackTar(ctx, from, digest, stage, tree); err != nil {
 			return lab.Build{}, err
-		}
-		if isURL(from) {
-			if err := os.Remove(file); err != nil {
-				return lab.Build{}, err
-			}
 		}
 		b, err := describe(ctx, "tar:"+spec, topOf(tree))
 		if err != nil {
@@ -120,6 +98,29 @@ func (c *Cache) useTar(ctx context.Context, spec string) (lab.Build, error) {
 		b.ID = digest
 		return b, nil
 	})
+}
+
+// unpackTar unpacks a tarball that has the digest. What is unpacked is the file that was
+// read for that, whatever has its name by then.
+func (c *Cache) unpackTar(ctx context.Context, from, digest, stage, tree string) error {
+	open := func() (*os.File, error) { return os.Open(from) }
+	if isURL(from) {
+		open = func() (*os.File, error) { return c.get(ctx, from, stage) }
+	}
+	f, err := open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum, err := openSHA256(f)
+	if err != nil {
+		return err
+	}
+	if sum != digest {
+		return fmt.Errorf("%s has SHA-256 %s, not %s as asked; nothing was unpacked", from, sum, digest)
+	}
+	c.logf("tar: unpacking %s", filepath.Base(from))
+	return extractFile(ctx, f, tree)
 }
 
 // parseTar splits FILE-or-URL#sha256=HEX; a FILE becomes absolute.
@@ -133,41 +134,22 @@ func parseTar(spec string) (from, digest string, err error) {
 		return "", "", errors.New("a tarball is named with its digest, tar:FILE-or-URL#sha256=HEX; " +
 			"take it from whoever published the file, or from sha256sum for a file of one's own")
 	}
-	if !isURL(from) {
-		from, err = filepath.Abs(from)
+	u, _ := url.Parse(from)
+	switch {
+	case isURL(from) && u.User != nil:
+		return "", "", errors.New("there is a user or a password in the URL, and a build's name stands in results and reports; download the file and name that")
+	case isURL(from):
+		return from, digest, nil
+	case strings.HasPrefix(from, "http://"), strings.HasPrefix(from, "https://"):
+		return "", "", errors.New("not a URL that can be read")
 	}
+	from, err = filepath.Abs(from)
 	return from, digest, err
 }
 
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-}
-
-// get downloads a URL into a new file.
-func (c *Cache) get(ctx context.Context, from, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
-	if err != nil {
-		return err
-	}
-	c.logf("tar: downloading %s", from)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("download: %w", err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("download %s: %s", from, resp.Status)
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return unwritable(err)
-	}
-	_, err = io.Copy(f, resp.Body)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("download %s: %w", from, err)
-	}
-	return nil
 }
 
 // topOf returns the directory of an unpacked tarball that the server's tree starts in:

@@ -133,7 +133,12 @@ func (c *Cache) fetchNPM(ctx context.Context, name string, o Offer) (lab.Build, 
 		if err != nil {
 			return lab.Build{}, err
 		}
-		if err := extractFile(ctx, tarball, stage); err != nil {
+		f, err := os.Open(tarball)
+		if err != nil {
+			return lab.Build{}, err
+		}
+		defer f.Close()
+		if err := extractFile(ctx, f, stage); err != nil {
 			return lab.Build{}, err
 		}
 		if err := os.RemoveAll(work); err != nil {

@@ -10,32 +10,30 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+	"golang.org/x/sys/unix"
 )
 
-// extractFile unpacks a tarball below root: plain, gzip, xz or zstd, told by its first bytes.
-func extractFile(ctx context.Context, file, root string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+// extractFile unpacks an open tarball below root: plain, gzip, xz or zstd, told by its
+// first bytes.
+func extractFile(ctx context.Context, f *os.File, root string) error {
 	r, err := decompress(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	dir, err := os.OpenRoot(root)
+	x, err := newExtraction(root)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	if err := extract(ctx, r, dir); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	defer x.root.Close()
+	if err := x.extract(ctx, r); err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	return nil
 }
@@ -61,12 +59,49 @@ func decompress(f io.Reader) (io.Reader, error) {
 	return r, nil
 }
 
+// extraction is the unpacking of tar streams below one directory.
+type extraction struct {
+	root   *os.Root
+	rooted bool  // links to absolute names mean root's, as in the packages of a system
+	left   int64 // bytes that may still be unpacked
+
+	links map[string]bool // symbolic links of the stream, by name
+	files map[string]bool // files of it, to which hard links may be made
+}
+
+// newExtraction may fill the disk that root is on to nine tenths of what is free now: a
+// small file can unpack to any size, and others need the disk too.
+func newExtraction(root string) (*extraction, error) {
+	free, err := freeBytes(root)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	return &extraction{root: dir, left: free - free/10}, nil
+}
+
+// freeBytes returns what this user may still write to the disk that dir is on. Where the
+// file system does not say, that is without a bound.
+func freeBytes(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	if st.Blocks == 0 {
+		return math.MaxInt64, nil
+	}
+	return int64(st.Bavail) * st.Bsize, nil
+}
+
 // extract unpacks a tar stream below root and refuses, by name, whatever could touch
 // something outside: absolute names, "..", links that leave root, entries that would be
-// written through a link, device nodes. root enforces the same a second time.
-func extract(ctx context.Context, r io.Reader, root *os.Root) error {
-	links := map[string]bool{} // symbolic links of the archive
-	files := map[string]bool{}
+// written through a link, device nodes, more than there is room for. root enforces most of
+// that a second time.
+func (x *extraction) extract(ctx context.Context, r io.Reader) error {
+	x.links, x.files = map[string]bool{}, map[string]bool{}
 	t := tar.NewReader(r)
 	for entries := 0; ; entries++ {
 		h, err := t.Next()
@@ -82,20 +117,43 @@ func extract(ctx context.Context, r io.Reader, root *os.Root) error {
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		name, err := entryName(h, links)
-		if err == nil && name != "." {
-			err = place(t, h, name, root, files)
-		}
-		if err != nil {
+		if err := x.entry(t, h); err != nil {
 			return fmt.Errorf("entry %q: %w", h.Name, err)
 		}
-		links[name] = h.Typeflag == tar.TypeSymlink
-		files[name] = h.Typeflag == tar.TypeReg || h.Typeflag == tar.TypeLink
 	}
 }
 
+func (x *extraction) entry(r io.Reader, h *tar.Header) error {
+	name, err := x.entryName(h)
+	if err != nil {
+		return err
+	}
+	if err := x.take(h); err != nil {
+		return err
+	}
+	if name != "." {
+		if err := x.place(r, h, name); err != nil {
+			return err
+		}
+	}
+	x.links[name] = h.Typeflag == tar.TypeSymlink
+	x.files[name] = h.Typeflag == tar.TypeReg || h.Typeflag == tar.TypeLink
+	return nil
+}
+
+// take takes the size of an entry, holes of sparse files included, off what is left; an
+// empty one still costs a block.
+func (x *extraction) take(h *tar.Header) error {
+	const block = 4096
+	if h.Size > x.left-block {
+		return fmt.Errorf("refused: with its %d bytes the archive would unpack to more than the disk has room for", h.Size)
+	}
+	x.left -= h.Size + block
+	return nil
+}
+
 // entryName returns the clean name below which an entry goes, or why it is refused.
-func entryName(h *tar.Header, links map[string]bool) (string, error) {
+func (x *extraction) entryName(h *tar.Header) (string, error) {
 	if strings.HasPrefix(h.Name, "/") {
 		return "", errors.New("refused: absolute name")
 	}
@@ -104,13 +162,16 @@ func entryName(h *tar.Header, links map[string]bool) (string, error) {
 		return "", errors.New("refused: name leaves the target")
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if links[dir] {
+		if x.links[dir] {
 			return "", fmt.Errorf("refused: it lies behind the symbolic link %s", dir)
 		}
 	}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeDir:
 	case tar.TypeSymlink:
+		if x.rooted {
+			h.Linkname = inside(name, h.Linkname)
+		}
 		if err := checkLink(name, h.Linkname); err != nil {
 			return "", err
 		}
@@ -122,6 +183,15 @@ func entryName(h *tar.Header, links map[string]bool) (string, error) {
 		return "", fmt.Errorf("refused: type %q is not a file, directory or link", h.Typeflag)
 	}
 	return name, nil
+}
+
+// inside returns the target of a symbolic link called name with a target that is absolute
+// made relative to where the link is, so that it stays in the tree.
+func inside(name, target string) string {
+	if !path.IsAbs(target) {
+		return target
+	}
+	return strings.Repeat("../", strings.Count(name, "/")) + strings.TrimPrefix(path.Clean(target), "/")
 }
 
 // checkLink refuses the target of a symbolic link called name that could leave the root.
@@ -148,38 +218,38 @@ func checkLink(name, target string) error {
 	return nil
 }
 
-// place creates one entry below root.
-func place(r io.Reader, h *tar.Header, name string, root *os.Root, files map[string]bool) error {
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+// place creates one entry.
+func (x *extraction) place(r io.Reader, h *tar.Header, name string) error {
+	if err := x.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	st, err := root.Lstat(name)
+	st, err := x.root.Lstat(name)
 	if err == nil && h.Typeflag == tar.TypeDir && st.IsDir() {
 		return nil
 	}
 	// A later entry of the same name wins, and must not be written through a link.
 	if err == nil {
-		if err := root.Remove(name); err != nil {
+		if err := x.root.Remove(name); err != nil {
 			return err
 		}
 	}
-	if h.Typeflag == tar.TypeDir {
-		return root.Mkdir(name, 0o755)
-	}
 	switch h.Typeflag {
+	case tar.TypeDir:
+		return x.root.Mkdir(name, 0o755)
 	case tar.TypeSymlink:
-		return root.Symlink(h.Linkname, name)
+		return x.root.Symlink(h.Linkname, name)
 	case tar.TypeLink:
 		old := path.Clean(h.Linkname)
-		if !files[old] {
+		if !x.files[old] {
 			return fmt.Errorf("refused: hard link to %q, which is no file of the archive before it", h.Linkname)
 		}
-		return root.Link(old, name)
+		return x.root.Link(old, name)
 	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := x.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, r)
-	return errors.Join(err, f.Chmod(fs.FileMode(h.Mode)&0o777|0o600), f.Close())
+	// Nobody else may write to what is going to be run, and nothing runs as somebody else.
+	return errors.Join(err, f.Chmod(fs.FileMode(h.Mode)&0o755|0o600), f.Close())
 }

@@ -62,12 +62,12 @@ func pack(t testing.TB, entries ...tar.Header) []byte {
 
 func unpackInto(t testing.TB, text []byte, at string) error {
 	t.Helper()
-	root, err := os.OpenRoot(at)
+	x, err := newExtraction(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
-	return extract(context.Background(), bytes.NewReader(text), root)
+	defer x.root.Close()
+	return x.extract(context.Background(), bytes.NewReader(text))
 }
 
 func TestExtract(t *testing.T) {
@@ -265,6 +265,16 @@ func compressed(t *testing.T, text []byte) map[string][]byte {
 	return out
 }
 
+func extractPath(t *testing.T, path, root string) error {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return extractFile(context.Background(), f, root)
+}
+
 func TestDecompress(t *testing.T) {
 	text := pack(t, dir("a"), file("a/b", "text"))
 	for kind, c := range compressed(t, text) {
@@ -272,7 +282,7 @@ func TestDecompress(t *testing.T) {
 		if err := os.WriteFile(p, c, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := extractFile(context.Background(), p, at); err != nil {
+		if err := extractPath(t, p, at); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 		if got, err := os.ReadFile(filepath.Join(at, "a/b")); string(got) != "text" {
@@ -281,7 +291,7 @@ func TestDecompress(t *testing.T) {
 		if err := os.WriteFile(p, c[:len(c)/3], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := extractFile(context.Background(), p, t.TempDir()); err == nil {
+		if err := extractPath(t, p, t.TempDir()); err == nil {
 			t.Errorf("%s: cut short, and no error", kind)
 		}
 	}

@@ -86,18 +86,25 @@ func isELF(path string) bool {
 // libraryDirs returns the tree's directories that may hold shared libraries.
 func libraryDirs(root, base string) []string {
 	var out []string
-	for _, pattern := range []string{
-		root + "/usr/lib/*-linux-*", root + "/lib/*-linux-*", root + "/usr/lib64", root + "/lib64",
-		root + "/usr/lib", root + "/lib", base + "/lib/private", base + "/lib", base,
-	} {
-		dirs, _ := filepath.Glob(pattern)
-		for _, d := range dirs {
-			if st, err := os.Stat(d); err == nil && st.IsDir() && !slices.Contains(out, d) {
-				out = append(out, d)
-			}
+	for _, d := range slices.Concat(
+		glob(root, "usr/lib/*-linux-*"), glob(root, "lib/*-linux-*"),
+		[]string{root + "/usr/lib64", root + "/lib64", root + "/usr/lib", root + "/lib", base + "/lib/private", base + "/lib", base},
+	) {
+		if st, err := os.Stat(d); err == nil && st.IsDir() && !slices.Contains(out, d) {
+			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// glob returns the paths below root that match a pattern, in order. Root itself may hold
+// signs of patterns.
+func glob(root, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(root), pattern) // the patterns are valid
+	for i := range found {
+		found[i] = filepath.Join(root, found[i])
+	}
+	return found
 }
 
 // findLoader returns the tree's own loader, when it has one and a C library with it, and
@@ -178,7 +185,7 @@ func findPreloads(dirs []string) map[string]string {
 		{"mimalloc", "libmimalloc.so.[0-9]*"},
 	} {
 		for _, d := range dirs {
-			found, _ := filepath.Glob(filepath.Join(d, a.pattern))
+			found := glob(d, a.pattern)
 			if out[a.name] == "" && len(found) > 0 {
 				out[a.name] = found[0] // the soname: the shortest name sorts first
 			}
@@ -263,26 +270,4 @@ func compiler(path string) string {
 		}
 	}
 	return strings.Join(out, "; ")
-}
-
-// relink turns the absolute symbolic links of an unpacked tree into relative ones, which
-// stay in it; before, they meant the host's files.
-func relink(root string) error {
-	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.Type()&fs.ModeSymlink == 0 {
-			return err
-		}
-		target, err := os.Readlink(p)
-		if err != nil || !filepath.IsAbs(target) {
-			return err
-		}
-		rel, err := filepath.Rel(filepath.Dir(p), filepath.Join(root, filepath.Clean(target)))
-		if err != nil {
-			return err
-		}
-		if err := os.Remove(p); err != nil {
-			return err
-		}
-		return os.Symlink(rel, p)
-	})
 }

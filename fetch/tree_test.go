@@ -212,28 +212,6 @@ func FuzzParseVersion(f *testing.F) {
 	})
 }
 
-func TestRelink(t *testing.T) {
-	root := t.TempDir()
-	write(t, root, map[string]string{"lib/x/ld-2.31.so": "in the tree"})
-	if err := os.Mkdir(filepath.Join(root, "lib64"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for link, target := range map[string]string{"lib64/ld.so": "/lib/x/ld-2.31.so", "lib/x/same.so": "ld-2.31.so", "lib64/up.so": "/../../lib/x/ld-2.31.so"} {
-		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := relink(root); err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range []string{"lib64/ld.so", "lib/x/same.so", "lib64/up.so"} {
-		text, err := os.ReadFile(filepath.Join(root, link))
-		if err != nil || string(text) != "in the tree" {
-			t.Errorf("%s: %q, %v", link, text, err)
-		}
-	}
-}
-
 func TestUnwritableCache(t *testing.T) {
 	root := fakeTree(t, "bin/mysqld", "8.0.1", "share/english/errmsg.sys")
 	file := filepath.Join(t.TempDir(), "file")
