@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,7 +255,7 @@ func newReport(e *env) *cobra.Command {
 				write = func(w io.Writer) error { return e.writeBug(cmd.Context(), w, s, step, bug) }
 			}
 			if out == "" || out == "-" {
-				return write(e.stdout)
+				return e.show(format, write)
 			}
 			o.Width, o.Color = 0, false
 			return writeFile(out, func(f *os.File) error { return write(f) })
@@ -293,7 +294,9 @@ func formatOf(name string) string {
 
 // writeFile writes a file whole or not at all.
 func writeFile(name string, write func(*os.File) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	// With the permissions that the user's umask leaves, which os.CreateTemp's would not be.
+	temp := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s-%x", filepath.Base(name), rand.Uint64()))
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
@@ -307,7 +310,7 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 		f.Close()
 		return err
 	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)

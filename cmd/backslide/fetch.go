@@ -18,7 +18,7 @@ func (e *env) cache() (*fetch.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fetch.Cache{Dir: dir, Log: func(format string, args ...any) { fmt.Fprintf(e.stderr, format+"\n", args...) }}, nil
+	return &fetch.Cache{Dir: dir, Log: func(format string, args ...any) { fmt.Fprintf(harmless{e.stderr}, format+"\n", args...) }}, nil
 }
 
 func newBuilds(e *env) *cobra.Command {
@@ -34,13 +34,13 @@ func newBuilds(e *env) *cobra.Command {
 			offers, offersErr := c.Available(cmd.Context())
 			installed, err := c.Installed()
 			if err != nil {
-				fmt.Fprintf(e.stderr, "note: %v\n", err)
+				fmt.Fprintf(harmless{e.stderr}, "note: %v\n", err)
 			}
 			have := map[string]lab.Build{}
 			for _, b := range installed {
 				have[b.Name] = b
 			}
-			w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(harmless{e.stdout}, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "build\tversion\tfrom\tinstalled")
 			for _, o := range offers {
 				mark := ""
@@ -59,7 +59,7 @@ func newBuilds(e *env) *cobra.Command {
 				return err
 			}
 			if offersErr != nil && len(offers)+len(installed) > 0 {
-				fmt.Fprintf(e.stderr, "note: %v\n", offersErr)
+				fmt.Fprintf(harmless{e.stderr}, "note: %v\n", offersErr)
 				return nil
 			}
 			return offersErr
@@ -82,7 +82,7 @@ func newFetch(e *env) *cobra.Command {
 			}
 			for _, name := range args {
 				b := builds[name]
-				fmt.Fprintf(e.stdout, "%s: %s %s, %s, id %.12s\n", name, b.Family, b.Version, b.Origin, b.ID)
+				fmt.Fprintf(harmless{e.stdout}, "%s: %s %s, %s, id %.12s\n", name, b.Family, b.Version, b.Origin, b.ID)
 			}
 			return nil
 		},

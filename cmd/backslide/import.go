@@ -77,11 +77,11 @@ func (e *env) importResults(ctx context.Context, o importOptions, args []string)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "import i%d, %s: %s from %s\n", id, cleanName(im.Name), plural(len(r.Records), "figure"), plural(r.Files, "file"))
+	fmt.Fprintf(harmless{e.stdout}, "import i%d, %s: %s from %s\n", id, oneLine(im.Name), plural(len(r.Records), "figure"), plural(r.Files, "file"))
 	e.importNotes(r)
 	fmt.Fprintln(e.stdout)
 	for _, s := range r.Summaries {
-		fmt.Fprintf(e.stdout, "It holds run %d of another lab, %s, with verdicts of its own:\n\n", s.Run.ID, cleanName(s.Run.Name))
+		fmt.Fprintf(harmless{e.stdout}, "It holds run %d of another lab, %s, with verdicts of its own:\n\n", s.Run.ID, oneLine(s.Run.Name))
 		if err := report.Text(e.stdout, s, report.Options{View: report.Brief}); err != nil {
 			return err
 		}
@@ -104,13 +104,13 @@ func (e *env) importNotes(r archive.Result) {
 			fmt.Fprintf(e.stdout, "  and %s more that hold no results of a known kind\n", plural(len(r.Ignored)-i, "file"))
 			break
 		}
-		fmt.Fprintf(e.stdout, "  left out: %s\n", name)
+		fmt.Fprintf(harmless{e.stdout}, "  left out: %s\n", oneLine(name))
 	}
 	if len(r.Records) > 0 {
 		return // the report lists what could not be read
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintf(e.stderr, "%s\n", p.Error())
+		fmt.Fprintf(harmless{e.stderr}, "%s\n", oneLine(p.Error()))
 	}
 }
 
@@ -147,14 +147,9 @@ func texts(ps []archive.Problem) []string {
 	return out
 }
 
-// cleanName makes a name that a user or a file gave fit for a terminal.
-func cleanName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '\ufffd'
-		}
-		return r
-	}, s)
+// oneLine keeps a name that a user or a file gave from looking like lines of ours.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", "\ufffd", "\t", "\ufffd").Replace(s)
 }
 
 // figureOf returns a record as the lab keeps it.

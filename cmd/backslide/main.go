@@ -44,7 +44,7 @@ func backslide(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	case errors.Is(err, errRegressed):
 		return exitDiffer
 	}
-	fmt.Fprintf(stderr, "backslide: %v\n", err)
+	fmt.Fprintf(harmless{stderr}, "backslide: %v\n", err)
 	return exitTrouble
 }
 

@@ -67,7 +67,7 @@ func (p *progress) slice(s lab.Slice, done, turns int, left time.Duration) {
 		p.line("note: block %d: %s: %s", s.Block+1, s.Cell, s.Err)
 	}
 	if p.bar != nil {
-		p.what = fmt.Sprintf("%s/%d  block ends in %s", s.Cell.Step.Name, s.Cell.Clients, left.Round(time.Second))
+		p.what = fmt.Sprintf("%s/%d  block ends in %s", harmlessText(s.Cell.Step.Name), s.Cell.Clients, left.Round(time.Second))
 		p.bar.SetTotal(int64(turns), false)
 		p.bar.SetCurrent(int64(done))
 	}
@@ -79,7 +79,7 @@ func (p *progress) line(format string, args ...any) {
 	if p.bars != nil {
 		w = p.bars
 	}
-	fmt.Fprintf(w, format+"\n", args...)
+	fmt.Fprintf(harmless{w}, format+"\n", args...)
 }
 
 // end takes the bar away.

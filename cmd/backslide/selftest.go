@@ -37,7 +37,7 @@ func (e *env) twins(ctx context.Context, x lab.Experiment, print func(io.Writer,
 	if err != nil {
 		return err
 	}
-	return print(e.stdout, sum)
+	return print(harmless{e.stdout}, sum)
 }
 
 func newInject(e *env) *cobra.Command {
