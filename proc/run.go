@@ -21,6 +21,7 @@ type Command struct {
 	Env     []string // whole environment; nil: ours
 	Stdin   io.Reader
 	Stdout  io.Writer     // where output goes instead of being returned
+	Stderr  io.Writer     // where standard error goes besides into errors; nil: nowhere
 	Timeout time.Duration // 0: until ctx ends
 }
 
@@ -47,6 +48,9 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if c.Stdout != nil {
 		cmd.Stdout = c.Stdout
+	}
+	if c.Stderr != nil {
+		cmd.Stderr = io.MultiWriter(&errs, c.Stderr)
 	}
 	ownGroup(cmd)
 	cmd.WaitDelay = 5 * time.Second

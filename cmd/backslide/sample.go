@@ -30,9 +30,15 @@ const (
 	recordingMax = 1 << 30
 )
 
+// stackSamples is what a recording held.
+type stackSamples struct {
+	profiles []*stacks.Profile // one for each selection of threads
+	notes    []string          // what makes them doubtful
+}
+
 // start starts perf on a process and returns once it records. What it returns ends it and
 // reads the recording, as often as told: once for each selection of threads.
-func (s *sampler) start(ctx context.Context, pid int) (func(context.Context, ...stacks.Select) ([]*stacks.Profile, error), error) {
+func (s *sampler) start(ctx context.Context, pid int) (func(context.Context, ...stacks.Select) (stackSamples, error), error) {
 	dir, err := os.MkdirTemp(s.dir, "perf")
 	if err != nil {
 		return nil, err
@@ -55,13 +61,13 @@ func (s *sampler) start(ctx context.Context, pid int) (func(context.Context, ...
 		os.RemoveAll(dir)
 		return nil, explained(err, complaint.String())
 	}
-	return func(ctx context.Context, selections ...stacks.Select) ([]*stacks.Profile, error) {
+	return func(ctx context.Context, selections ...stacks.Select) (stackSamples, error) {
 		defer os.RemoveAll(dir)
 		ctx, cancel := context.WithTimeout(ctx, scriptTime)
 		defer cancel()
 		err := p.Stop(ctx)
 		if _, statErr := os.Stat(file); err != nil || statErr != nil {
-			return nil, explained(errors.Join(err, statErr), complaint.String())
+			return stackSamples{}, explained(errors.Join(err, statErr), complaint.String())
 		}
 		return s.read(ctx, file, selections)
 	}, nil
@@ -123,29 +129,37 @@ func explained(err error, complaint string) error {
 }
 
 // read has perf write a recording as text, and reads that once for each selection.
-func (s *sampler) read(ctx context.Context, file string, selections []stacks.Select) ([]*stacks.Profile, error) {
+func (s *sampler) read(ctx context.Context, file string, selections []stacks.Select) (stackSamples, error) {
 	text, err := os.Create(file + ".txt")
 	if err != nil {
-		return nil, err
+		return stackSamples{}, err
 	}
 	defer text.Close()
-	if _, err := proc.Output(ctx, proc.Command{Args: stacks.Script{Input: file}.Args(), Env: stacks.Env(os.Environ()), Stdout: text}); err != nil {
-		return nil, explained(err, err.Error())
+	var complaint strings.Builder
+	script := proc.Command{Args: stacks.Script{Input: file}.Args(), Env: stacks.Env(os.Environ()), Stdout: text, Stderr: &complaint}
+	if _, err := proc.Output(ctx, script); err != nil {
+		return stackSamples{}, explained(err, err.Error())
 	}
-	var out []*stacks.Profile
-	for _, sel := range selections {
+	var out stackSamples
+	if lost := stacks.Losses(complaint.String()); lost != "" {
+		out.notes = append(out.notes, lost)
+	}
+	for i, sel := range selections {
 		if _, err := text.Seek(0, 0); err != nil {
-			return nil, err
+			return stackSamples{}, err
 		}
 		rec, err := stacks.Parse(text, sel)
 		if err != nil {
-			return nil, fmt.Errorf("read perf's stacks: %w", err)
+			return stackSamples{}, fmt.Errorf("read perf's stacks: %w", err)
+		}
+		if i == 0 { // the others read the same text
+			out.notes = append(out.notes, rec.Doubts()...)
 		}
 		p := &stacks.Profile{Event: s.event}
 		if len(rec.Profiles) > 0 {
 			p = rec.Profiles[0]
 		}
-		out = append(out, p)
+		out.profiles = append(out.profiles, p)
 	}
 	return out, nil
 }

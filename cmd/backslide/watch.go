@@ -133,17 +133,17 @@ func (w *watcher) stacks(ctx context.Context, x run.Watched) (func(context.Conte
 		if len(x.Conns.Threads) > 0 {
 			selections = append(selections, stacks.Select{TIDs: x.Conns.Threads, Name: names.Name})
 		}
-		profiles, err := end(ctx, selections...)
+		seen, err := end(ctx, selections...)
 		if err != nil || sl.Err != "" {
 			return lab.Observation{}, err
 		}
-		all := profiles[0]
-		o := lab.Observation{Unknown: all.UnknownShare(), Nameless: nameless(all)}
+		all := seen.profiles[0]
+		o := lab.Observation{Unknown: all.UnknownShare(), Nameless: nameless(all), Notes: seen.notes}
 		family := w.setup.builds[x.Key.Cell.Variant.Build].Family
 		cpu := (sl.Usage.ServerUser + sl.Usage.ServerSystem) / float64(sl.Ops)
 		clients, conn := all, cpu
-		if len(profiles) > 1 && sl.Usage.ConnCPU >= 0 {
-			clients, conn = profiles[1], sl.Usage.ConnCPU/float64(sl.Ops)
+		if len(seen.profiles) > 1 && sl.Usage.ConnCPU >= 0 {
+			clients, conn = seen.profiles[1], sl.Usage.ConnCPU/float64(sl.Ops)
 			o.Background = without(amounts(all, cpu), amounts(clients, conn))
 		}
 		o.Functions = amounts(clients, conn)

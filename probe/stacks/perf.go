@@ -3,6 +3,7 @@ package stacks
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,31 @@ func Env(base []string) []string {
 		}
 	}
 	return append(env, "DEBUGINFOD_URLS=", "LC_ALL=C", "PERF_CONFIG=/dev/null")
+}
+
+// Losses finds in what perf script wrote to its standard error how much of the recording
+// perf could not keep up with, and says so. It returns "" if nothing was lost.
+func Losses(stderr string) string {
+	const doubt = ": the host was too busy to write them down, and the shares of functions may be wrong"
+	if m := regexp.MustCompile(`Processed \d+ samples and lost ([0-9.]+)%`).FindStringSubmatch(stderr); m != nil {
+		return fmt.Sprintf("perf lost %s %% of its samples%s", m[1], doubt)
+	}
+	if m := regexp.MustCompile(`Processed \d+ events and lost (\d+) chunks`).FindStringSubmatch(stderr); m != nil {
+		return fmt.Sprintf("perf lost samples, %s times%s", m[1], doubt)
+	}
+	return ""
+}
+
+// Doubts says what of the recording could not be read or kept.
+func (r *Recording) Doubts() []string {
+	var out []string
+	if r.Malformed > 0 {
+		out = append(out, fmt.Sprintf("%d lines of what perf wrote could not be read", r.Malformed))
+	}
+	if r.Cut > 0 {
+		out = append(out, fmt.Sprintf("the stacks of %d samples were cut: there are too many different ones", r.Cut))
+	}
+	return out
 }
 
 // What keeps perf from recording.

@@ -127,3 +127,33 @@ func live(ctx context.Context, t *testing.T, r Record) *Profile {
 	}
 	return rec.Profiles[0]
 }
+
+func TestLosses(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "",
+		"Warning:\nProcessed 51234 samples and lost 12.30%!\n\n":                      "perf lost 12.30 % of its samples",
+		"Processed 3452 events and lost 7 chunks!\n\nCheck IO/CPU overload!\n\n":      "perf lost samples, 7 times",
+		"Warning:\n2 out of order events recorded.\nno symbols found in /usr/bin/x\n": "",
+	} {
+		if got := Losses(text); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	text := "mysqld 1/2 1.000000: 100 cpu-clock: \n\t1000 f (/x)\n\tnonsense\n\n"
+	rec, err := Parse(strings.NewReader(text+text), Select{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rec.Doubts(); len(got) != 1 || !strings.Contains(got[0], "2 lines") {
+		t.Errorf("got %q, want the 2 lines that are no frames", got)
+	}
+	if got := (&Recording{Cut: 3}).Doubts(); len(got) != 1 || !strings.Contains(got[0], "3 samples") {
+		t.Errorf("cut stacks: %q", got)
+	}
+	if got := (&Recording{Samples: 9}).Doubts(); got != nil {
+		t.Errorf("a good recording: %q", got)
+	}
+}

@@ -128,14 +128,10 @@ type debugLink struct {
 }
 
 func debugLinkOf(e *elf.File) debugLink {
-	sec := e.Section(".gnu_debuglink")
-	if sec == nil {
-		return debugLink{}
-	}
 	// The name, zeros up to a multiple of four, the checksum.
-	b, err := sec.Data()
+	b := smallSection(e, ".gnu_debuglink")
 	end := bytes.IndexByte(b, 0)
-	if err != nil || end <= 0 || len(b) < 4 || len(b) > 1<<12 {
+	if end <= 0 || len(b) < 4 {
 		return debugLink{}
 	}
 	return debugLink{name: filepath.Base(string(b[:end])), sum: e.ByteOrder.Uint32(b[len(b)-4:])}
@@ -168,15 +164,25 @@ func buildID(file string) string {
 
 // buildIDOf reads the note that ld(1) writes with --build-id.
 func buildIDOf(e *elf.File) string {
-	sec := e.Section(".note.gnu.build-id")
-	if sec == nil {
-		return ""
-	}
 	// Sizes of name and description, type, the name GNU with its zero, the id.
 	const head = 16
-	b, err := sec.Data()
-	if err != nil || len(b) <= head || len(b) > 1<<10 {
+	b := smallSection(e, ".note.gnu.build-id")
+	if len(b) <= head {
 		return ""
 	}
 	return hex.EncodeToString(b[head:])
+}
+
+// smallSection returns a section of at most 4 KiB, nil if it is larger or not there. Its
+// size is looked at before it is read: compressed sections can unpack to any.
+func smallSection(e *elf.File, name string) []byte {
+	sec := e.Section(name)
+	if sec == nil || sec.Size > 1<<12 {
+		return nil
+	}
+	b, err := sec.Data()
+	if err != nil {
+		return nil
+	}
+	return b
 }

@@ -309,3 +309,30 @@ func (p stripped) copy(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// FuzzFiles looks up functions and symbols in files that say anything of themselves.
+func FuzzFiles(f *testing.F) {
+	libs, err := filepath.Glob("/lib/*-linux-gnu/libdl.so.2")
+	if err != nil || len(libs) == 0 {
+		f.Fatalf("no small library to start from: %v", err)
+	}
+	text, err := os.ReadFile(libs[0])
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text, uint64(0x1000))
+	f.Add(text[:len(text)/2], uint64(0))
+	f.Fuzz(func(t *testing.T, text []byte, offset uint64) {
+		file := filepath.Join(t.TempDir(), "x.so")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files := Files{Debug: []string{t.TempDir()}}
+		for _, at := range []uint64{offset, 0, ^uint64(0)} {
+			if name := files.Name(file, at); strings.HasPrefix(name, "[") && !(Frame{Name: name}).addressed() {
+				t.Errorf("at %#x: %q", at, name)
+			}
+		}
+		files.readSymbols(file) // also of a file without a table of functions
+	})
+}
