@@ -104,6 +104,12 @@ func (s Slap) Args(v Version) ([]string, error) {
 	return args, nil
 }
 
+// Env returns the environment for mysqlslap: env without the password that it would log in
+// with, and be refused: the account that it is given has none, or one in Defaults.
+func (s Slap) Env(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, "MYSQL_PWD=") })
+}
+
 // noTLS returns the option that keeps TLS off: MySQL 5.7 brought another, and 8.0 took
 // the older away.
 func noTLS(v Version) string {

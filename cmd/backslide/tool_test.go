@@ -193,7 +193,8 @@ echo ",mixed,$t,$t,$t,$c,$((n/c))"
 `
 
 func TestSlapSlice(t *testing.T) {
-	fake(t, "mysqlslap", slowSlap)
+	t.Setenv("MYSQL_PWD", "of another server") // our accounts have none, and would refuse it
+	fake(t, "mysqlslap", "if [ \"$MYSQL_PWD\" ]; then echo 'mysqlslap: Error when connecting to server: Access denied' >&2; exit 1; fi\n"+slowSlap)
 	s := slapSession()
 	measured := 0
 	out, err := s.Slice(t.Context(), run.Spec{Duration: 3 * time.Second}, func() { measured++ })

@@ -165,7 +165,7 @@ func (s *toolSession) execute(ctx context.Context, a amount, measuring func()) (
 	if err != nil {
 		return e, err
 	}
-	spec := proc.Spec{Name: s.Program, Args: args, CPUs: s.cpus, Guard: s.guard}
+	spec := proc.Spec{Name: s.Program, Args: args, Env: s.slap(a).Env(os.Environ()), CPUs: s.cpus, Guard: s.guard}
 	out, errs := newTranscript(""), newTranscript("")
 	if s.Program == lab.Sysbench {
 		spec.Env = s.sysbench(a).Env(os.Environ())
