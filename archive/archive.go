@@ -2,7 +2,7 @@
 // scripts, outputs of sysbench, mysqlslap and the insert benchmark, samples of vmstat and
 // iostat, tables of names and builds, Go benchmarks, and summaries that backslide wrote.
 // It recognises files by what is in them, says with file and line what it could not read,
-// and computes the tables that such folders publish from the figures in them.
+// and computes the ratios and summaries that such folders publish from the figures in them.
 //
 // It stores nothing, compares nothing and judges nothing: an imported figure has no blocks,
 // so no verdict can come of it. Files may be damaged or hostile: memory is bounded whatever

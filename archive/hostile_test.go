@@ -240,7 +240,7 @@ func sane(t *testing.T, r Result) {
 		t.Errorf("%d problems, %d doubts", len(r.Problems), len(r.Doubts))
 	}
 	table := Tabulate(r.Records, QPS)
-	_ = table.PublishedAbs(true) + table.PublishedRel(true)
+	_ = table.publishedAbs(true) + table.publishedRel(true)
 	for i := range min(2, len(table.Columns)) {
 		for _, s := range table.Groups(i, Group) {
 			if s.Min > s.Median || s.Median > s.Max || s.Tests < 1 {

@@ -65,8 +65,8 @@ func TestTablesFromOutputs(t *testing.T) {
 		file string
 		make func(Table) string
 	}{
-		{"qps.abs.all.tsv", func(t Table) string { return t.PublishedAbs(false) }},
-		{"qps.rel.all.tsv", func(t Table) string { return t.PublishedRel(false) }},
+		{"qps.abs.all.tsv", func(t Table) string { return t.publishedAbs(false) }},
+		{"qps.rel.all.tsv", func(t Table) string { return t.publishedRel(false) }},
 	} {
 		want := readFile(t, filepath.Join(dir, tt.file))
 		got := tt.make(table.Select(columnsOf(t, table, want)...))
@@ -106,7 +106,7 @@ func TestBlocks(t *testing.T) {
 				order = append(order, v)
 			}
 		}
-		if d := cmp.Diff(trimmed(want), trimmed(Block(rs, test, order))); d != "" {
+		if d := cmp.Diff(trimmed(want), trimmed(block(rs, test, order))); d != "" {
 			t.Errorf("%s (-published +ours):\n%s", name, d)
 		}
 		blocks++
@@ -225,11 +225,11 @@ func TestRelativeTables(t *testing.T) {
 		text := readFile(t, file)
 		pre := strings.Contains(text, ".pre")
 		got := table.Select(columnsOf(t, table, text)...)
-		if d := cmp.Diff(sorted(text), sorted(got.PublishedRel(pre))); d != "" {
+		if d := cmp.Diff(sorted(text), sorted(got.publishedRel(pre))); d != "" {
 			t.Errorf("%s (-published +ours):\n%s", file, d)
 		}
 		text = readFile(t, filepath.Join(dir, abs))
-		if d := cmp.Diff(sorted(text), sorted(table.PublishedAbs(pre))); d != "" {
+		if d := cmp.Diff(sorted(text), sorted(table.publishedAbs(pre))); d != "" {
 			t.Errorf("%s (-published +ours):\n%s", abs, d)
 		}
 	}
@@ -373,7 +373,7 @@ func TestScanRates(t *testing.T) {
 
 func TestRatio(t *testing.T) {
 	for in, want := range map[[2]float64]string{{0, 0}: "1", {1, 0}: "inf", {0, 2}: "0.00", {0.506, 0.5}: "1.01"} {
-		if got := Ratio(in[0], in[1]); got != want {
+		if got := ratio(in[0], in[1]); got != want {
 			t.Errorf("Ratio(%v, %v) = %s, want %s", in[0], in[1], got, want)
 		}
 	}

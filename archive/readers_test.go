@@ -255,7 +255,7 @@ func TestMissing(t *testing.T) {
 	r := readMap(t, map[string]string{"t.csv": "test,x.a.z1a_c8.pk1,x.b.z1a_c8.pk1\nscan_range=100,-,90\ndelete_range=100,0,5\ninsert_range=100,10,5\n"}, Options{})
 	table := Tabulate(r.Records, QPS)
 	want := "Relative to: x.a.z1a_c8.pk1\ncol-1 : x.b.z1a_c8.pk1\n\ncol-1\n-\tdelete_range=100\n0.50\tinsert_range=100\n-\tscan_range=100\n"
-	got := table.Select(table.Column("a.z1a_c8"), table.Column("b")).PublishedRel(false)
+	got := table.Select(table.Column("a.z1a_c8"), table.Column("b")).publishedRel(false)
 	if d := cmp.Diff(sorted(want), sorted(got)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
