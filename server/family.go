@@ -52,14 +52,6 @@ func accountSQL() []string {
 // script writes statements one to a line, as --bootstrap and --init-file want them.
 func script(sql []string) string { return strings.Join(sql, ";\n") + ";\n" }
 
-// EngineSQL returns an engine's name as SQL has it, for ENGINE= clauses.
-func EngineSQL(engine string) string {
-	if engine == "MyRocks" {
-		return "ROCKSDB"
-	}
-	return engine
-}
-
 // HasEngine returns nil if a build has an engine, named as lab.Engines does, and otherwise
 // says what it has instead.
 func HasEngine(b lab.Build, engine string) error {

@@ -163,21 +163,6 @@ func sameKey(a, b *Node) bool {
 	return true
 }
 
-// Groups sorts plans into groups that are Equal and returns the indexes of each, in the
-// order of their first. More than one group from restarts of one variant is a plan that flips.
-func Groups(plans []*Node) [][]int {
-	var groups [][]int
-	for i, p := range plans {
-		at := slices.IndexFunc(groups, func(g []int) bool { return Equal(plans[g[0]], p) })
-		if at < 0 {
-			groups = append(groups, []int{i})
-			continue
-		}
-		groups[at] = append(groups[at], i)
-	}
-	return groups
-}
-
 // String says the plan in one line: t1 range a(1) covering; t2 ref t1_id(1); temporary, filesort.
 func (n *Node) String() string {
 	var parts []string
