@@ -142,8 +142,14 @@ func TestTwiceInOneFile(t *testing.T) {
 	}
 }
 
-// TestTrailingBlanks: a file is known for what it is with blanks at the ends of its lines.
-func TestTrailingBlanks(t *testing.T) {
+// TestLayout: a file is known for what it is with blanks at the ends of its lines, and a
+// summary however other programs lay out its JSON.
+func TestLayout(t *testing.T) {
+	for _, text := range []string{`{"schema":"backslide-summary/1"}`, "{\n\t\"run\" : 1,\n\t\"schema\" : \"backslide-summary/1\"\n}"} {
+		if got := newSigns().recognise([]byte(text)); got != document {
+			t.Errorf("kind %d, want a summary, of %s", got, text)
+		}
+	}
 	for want, text := range kinds() {
 		if got := newSigns().recognise([]byte(strings.ReplaceAll(text, "\n", " \n"))); got != want && want != slap && want != document {
 			t.Errorf("kind %d, want %d, of\n%.100s", got, want, text)

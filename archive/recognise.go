@@ -33,7 +33,7 @@ const (
 
 // signs are compiled once per import.
 type signs struct {
-	sysbench, gobench, ps, slapCSV, metHead *regexp.Regexp
+	sysbench, gobench, ps, slapCSV, metHead, summary *regexp.Regexp
 }
 
 func newSigns() *signs {
@@ -43,6 +43,7 @@ func newSigns() *signs {
 		ps:       regexp.MustCompile(`(?m)^\S+ +\d+ +[\d.]+ +[\d.]+ +\d+ +\d+ +\S+ +[A-Z]\S* +\S+ +[\d:-]+ +\S`),
 		slapCSV:  regexp.MustCompile(`^[A-Za-z]*,[^,]*,[\d.]+,[\d.]+,[\d.]+,\d+,\d+$`),
 		metHead:  regexp.MustCompile(`^sb\.(prepare\.)?met\.`),
+		summary:  regexp.MustCompile(`"schema"\s*:\s*"backslide-summary/`),
 	}
 }
 
@@ -62,7 +63,7 @@ func (s *signs) recognise(head []byte) kind {
 	title := strings.TrimRight(first, " \t")
 	text := string(head)
 	switch {
-	case strings.HasPrefix(first, "{") && strings.Contains(text, `"schema": "backslide-summary/`):
+	case strings.HasPrefix(first, "{") && s.summary.MatchString(text):
 		return document
 	case title == "iostat, vmstat normalized by operation rate":
 		return met
