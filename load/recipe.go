@@ -7,10 +7,11 @@ import (
 	"backslide/lab"
 )
 
-// Recipe returns a step as plain SQL: statements that make and fill the tables, what the
-// steps of a chain before it did to them, and the first operations of each client with the
-// arguments that were measured, together no more than size bytes.
-func (p *Program) Recipe(name string, seed uint64, clients, size int) (lab.Recipe, error) {
+// Recipe returns a step as plain SQL: statements that make and fill the tables, what was
+// done to them before it in a block, by the steps of its chain or at the levels that
+// before lists, and the first operations of each client with the arguments that were
+// measured, together no more than size bytes.
+func (p *Program) Recipe(name string, seed uint64, clients, size int, before []Earlier) (lab.Recipe, error) {
 	st, ok := p.steps[name]
 	switch {
 	case !ok:
@@ -24,19 +25,16 @@ func (p *Program) Recipe(name string, seed uint64, clients, size int) (lab.Recip
 	}
 	r := lab.Recipe{Schema: p.Target.Schema, Read: st.read, Connect: st.connect}
 	var err error
-	var earlier, notes []string
 	if p.Workload.Chain {
-		earlier, notes = p.recipeEarlier(name, clients)
+		before = p.before(name, clients)
 	}
+	earlier, notes := p.recipeEarlier(before)
 	if r.Setup, err = p.recipeSetup(&r); err != nil {
 		return r, err
 	}
 	r.Setup = append(r.Setup, earlier...)
 	r.Notes = append(r.Notes, notes...)
 	p.recipeOperations(&r, st, seed, clients, size)
-	if !p.Workload.Chain && p.writesBefore(name) {
-		r.Notes = append(r.Notes, "steps that write ran before this one in each block, and their effect on the tables is left out")
-	}
 	for _, s := range st.sides {
 		r.Notes = append(r.Notes, "a session beside the clients held open, unmeasured: "+strings.Join(s.open, "; "))
 	}
@@ -50,19 +48,6 @@ func (p *Program) Recipe(name string, seed uint64, clients, size int) (lab.Recip
 		r.Notes = append(r.Notes, "each client had several connections; each of them is a client here")
 	}
 	return r, nil
-}
-
-// writesBefore reports whether a measured step that writes stands before another.
-func (p *Program) writesBefore(name string) bool {
-	for _, s := range p.Workload.Steps {
-		if s.Name == name {
-			return false
-		}
-		if !s.Read {
-			return true
-		}
-	}
-	return false
 }
 
 // recipeSetup returns what makes the data set.

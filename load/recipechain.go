@@ -7,75 +7,116 @@ import (
 	"strings"
 )
 
-// recipeEarlier returns statements that do to the tables what the steps of a chain before
-// one do: procedures that go through the operations of each client. Random draws are made
-// by SQL, and clients follow one another; notes say what else is not as measured.
-func (p *Program) recipeEarlier(name string, clients int) (statements, notes []string) {
-	var done, left []string
+// Earlier is what a run's blocks did at a level before the one that a recipe is of.
+type Earlier struct {
+	Step    string
+	Clients int
+	Ops     int64 // of all clients together; 0: the step's own, as in a chain
+}
+
+// String names the level and, where the run gave it, how much was done there.
+func (e Earlier) String() string {
+	if e.Ops == 0 {
+		return e.Step
+	}
+	return fmt.Sprintf("%s, %d operations of %d clients", e.Step, e.Ops, e.Clients)
+}
+
+// before returns the steps of a chain before one, each of as many clients.
+func (p *Program) before(name string, clients int) []Earlier {
+	var out []Earlier
 	for _, info := range p.Workload.Steps {
 		if info.Name == name {
 			break
 		}
-		st := p.steps[info.Name]
-		if st.unfit != nil || !st.finite() || st.read {
-			if st.unfit == nil && !st.read {
-				left = append(left, info.Name+" (it ends by time)")
-			}
+		out = append(out, Earlier{Step: info.Name, Clients: clients})
+	}
+	return out
+}
+
+// recipeEarlier returns statements that do to the tables what was done before: procedures
+// that go through the operations of each client. Random draws are made by SQL, and clients
+// follow one another; notes say what else is not as measured.
+func (p *Program) recipeEarlier(before []Earlier) (statements, notes []string) {
+	var done, left []string
+	for _, e := range before {
+		st := p.steps[e.Step]
+		if st == nil || st.unfit != nil || st.read {
 			continue
 		}
-		sql, err := st.repeated(clients)
+		sql, err := st.repeated(e)
 		if err != nil {
-			left = append(left, fmt.Sprintf("%s (%v)", info.Name, err))
+			left = append(left, fmt.Sprintf("%s (%v)", e, err))
 			continue
 		}
-		done = append(done, info.Name)
+		done = append(done, e.String())
 		statements = append(statements, sql...)
 	}
 	if len(done) > 0 {
-		notes = append(notes, fmt.Sprintf("the steps before this one (%s) are repeated by procedures whose rows are made by SQL, one client after the other and at no set rate; what only reads is left out of them", strings.Join(done, ", ")))
+		notes = append(notes, fmt.Sprintf("what was written before this step (%s) is repeated by procedures whose rows are made by SQL, one client after the other and at no set rate; what only reads is left out of them", strings.Join(done, "; ")))
 	}
 	if len(left) > 0 {
-		notes = append(notes, "what these steps before this one did to the tables is left out: "+strings.Join(left, ", "))
+		notes = append(notes, "what these steps before this one did to the tables is left out: "+strings.Join(left, "; "))
 	}
 	return statements, notes
 }
 
-// repeated returns a step's whole work as statements, client by client.
-func (s *step) repeated(clients int) ([]string, error) {
-	var out []string
-	for c := range int64(clients) {
-		out = append(out, ends(s.before, c, int64(clients))...)
-		loop, err := s.loop(c, int64(clients))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, "DROP PROCEDURE IF EXISTS earlier", loop, "CALL earlier()", "DROP PROCEDURE earlier")
-		out = append(out, ends(s.after, c, int64(clients))...)
+// repeated returns as statements what a step did, client by client.
+func (s *step) repeated(e Earlier) ([]string, error) {
+	switch {
+	case e.Ops == 0 && !s.finite():
+		return nil, errors.New("it ends by time")
+	case e.Ops > 0 && len(s.roles) > 0:
+		return nil, errors.New("its clients have several connections")
+	case len(s.works()) == 0:
+		return nil, errors.New("another program drives it")
 	}
-	return out, nil
+	out := []string{"DROP PROCEDURE IF EXISTS earlier"}
+	made := ""
+	clients := int64(e.Clients)
+	for c := range clients {
+		loop, err := s.loop(c, e)
+		switch {
+		case err != nil:
+			return nil, err
+		case made == "":
+			out = append(out, loop)
+		case loop != made:
+			out = append(out, "DROP PROCEDURE earlier", loop)
+		}
+		made = loop
+		out = append(out, ends(s.before, c, clients)...)
+		out = append(out, fmt.Sprintf("SET @client = %d", c), "CALL earlier()")
+		out = append(out, ends(s.after, c, clients)...)
+	}
+	return append(out, "DROP PROCEDURE earlier"), nil
 }
 
 // loop returns a procedure that does what the connections of a client do until they end,
 // in turns. A connection that others end, such as one that reads beside them, is left out.
-func (s *step) loop(client, clients int64) (string, error) {
+// Its variables are the session's, so that statements which it prepares see them too.
+func (s *step) loop(client int64, e Earlier) (string, error) {
 	var body strings.Builder
 	most := int64(0)
 	for i, w := range s.works() {
 		n := s.transactionsOf(i, w)
-		if n == 0 {
+		if e.Ops > 0 {
+			n = (w.transactions(e.Ops) - client + int64(e.Clients) - 1) / int64(e.Clients)
+		}
+		if n <= 0 {
 			continue
 		}
 		most = max(most, n)
 		if len(w.txs) != 1 {
 			return "", errors.New("its transactions are drawn")
 		}
-		statements, err := w.operation(&w.txs[0], client, clients)
+		statements, err := w.operation(&w.txs[0], client, int64(e.Clients))
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&body, "  IF op < %d THEN\n    %s;\n  END IF;\n", n, strings.Join(statements, ";\n    "))
+		fmt.Fprintf(&body, "  IF @op < %d THEN\n    %s;\n  END IF;\n", n, strings.Join(statements, ";\n    "))
 	}
-	return fmt.Sprintf("CREATE PROCEDURE earlier() BEGIN\nDECLARE op BIGINT DEFAULT 0;\nWHILE op < %d DO\n%s  SET op = op + 1;\nEND WHILE;\nEND", most, body.String()), nil
+	return fmt.Sprintf("CREATE PROCEDURE earlier() BEGIN\nSET @op = 0;\nWHILE @op < %d DO\n%s  SET @op = @op + 1;\nEND WHILE;\nEND", most, body.String()), nil
 }
 
 // transactionsOf returns how many transactions the i-th connection of a client does by
@@ -90,12 +131,12 @@ func (s *step) transactionsOf(i int, w *step) int64 {
 	return 0
 }
 
-// operation returns the statements of operation op, a variable of the procedure.
+// operation returns the statements of operation @op. Those that only read are left out.
 func (s *step) operation(t *tx, client, clients int64) ([]string, error) {
 	f := frame{nums: make([]int64, s.slots), texts: make([][]byte, s.slots), lists: make([][]int64, s.slots)}
 	f.vars[varClient], f.vars[varClients] = client, clients
 	names := sqlNames{args: map[int64]string{}, vars: map[int64]string{
-		varOp: "op", varClient: fmt.Sprint(client), varClients: fmt.Sprint(clients), varSerial: fmt.Sprintf("(op * %d + %d)", clients, client),
+		varOp: "@op", varClient: "@client", varClients: fmt.Sprint(clients), varSerial: fmt.Sprintf("(@op * %d + @client)", clients),
 	}}
 	out, err := names.set(s.args)
 	if err != nil {
@@ -113,23 +154,25 @@ func (s *step) operation(t *tx, client, clients int64) ([]string, error) {
 			}
 			times = st.repeat.num(&f)
 		}
-		if st.chance < 1 {
-			return nil, errors.New("a statement is sent by chance")
-		}
 		sets, err := names.set(st.args)
 		if err != nil {
 			return nil, err
+		}
+		if st.onlyReads() {
+			continue
 		}
 		sql, err := st.sql(names, &f)
 		if err != nil {
 			return nil, err
 		}
+		if st.rows > 0 && !t.begin {
+			sql = append(append([]string{"START TRANSACTION"}, sql...), "COMMIT")
+		}
+		sql = append(sets, sql...)
+		if st.chance < 1 {
+			sql = []string{fmt.Sprintf("IF RAND() < %g THEN %s; END IF", st.chance, strings.Join(sql, "; "))}
+		}
 		for range times {
-			out = append(out, sets...)
-			if st.rows > 0 && !t.begin {
-				out = append(append(append(out, "START TRANSACTION"), sql...), "COMMIT")
-				continue
-			}
 			out = append(out, sql...)
 		}
 	}
@@ -142,6 +185,9 @@ func (s *step) operation(t *tx, client, clients int64) ([]string, error) {
 // sql returns statements of a procedure for one of the step's. Its rows are inserted one by
 // one, in a transaction: INSERT … SELECT would leave gaps between automatic keys.
 func (st *stmt) sql(names sqlNames, f *frame) ([]string, error) {
+	if st.rows == 0 && varied(st.parts) {
+		return names.prepared(st.parts, f)
+	}
 	text, err := names.text(st.parts, f)
 	if err != nil || st.rows == 0 {
 		return []string{text}, err
@@ -200,6 +246,38 @@ func (s sqlNames) text(parts []part, f *frame) (string, error) {
 		}
 	}
 	return string(b), nil
+}
+
+// varied reports whether the text of a template is not the same in every operation.
+func varied(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.arg == nil && p.expr != nil && p.expr.varies() })
+}
+
+// prepared returns statements that put a template's text together, as of a table that is
+// drawn, and execute it.
+func (s sqlNames) prepared(parts []part, f *frame) ([]string, error) {
+	var items []string
+	for _, p := range parts {
+		if varied([]part{p}) {
+			sql, err := p.expr.sql(s)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, sql)
+			continue
+		}
+		text, err := s.text([]part{p}, f)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, string(quoteSQL(nil, []byte(text))))
+	}
+	return []string{"SET @sql = CONCAT(" + strings.Join(items, ", ") + ")", "PREPARE earlier FROM @sql", "EXECUTE earlier", "DEALLOCATE PREPARE earlier"}, nil
+}
+
+// onlyReads reports whether a statement is a SELECT.
+func (st *stmt) onlyReads() bool {
+	return len(st.parts) > 0 && strings.HasPrefix(strings.ToUpper(strings.TrimSpace(string(st.parts[0].lit))), "SELECT")
 }
 
 // inner returns names for what is made for each item of a list, or each row of a statement.

@@ -78,7 +78,7 @@ close = ["B"]
 			t.Errorf("%s: the digest does not tell 1 client from 2", step)
 		}
 	}
-	if _, err := p.Recipe("points", 1, 1, 1000); err == nil || !strings.Contains(err.Error(), "sysbench drives the step, with script oltp_point_select") {
+	if _, err := p.Recipe("points", 1, 1, 1000, nil); err == nil || !strings.Contains(err.Error(), "sysbench drives the step, with script oltp_point_select") {
 		t.Errorf("a script as plain SQL: %v", err)
 	}
 	if got := p.Examples("points", 1, 0, 1); got != nil {

@@ -126,7 +126,22 @@ func recipeOf(r lab.Run, c lab.Comparison) (lab.Recipe, error) {
 		if err != nil {
 			return lab.Recipe{}, err
 		}
-		return p.Recipe(c.Level.Step.Name, r.Plan.Seed, c.Level.Clients, recipeBytes)
+		return p.Recipe(c.Level.Step.Name, r.Plan.Seed, c.Level.Clients, recipeBytes, earlier(r, c.Level))
 	}
 	return lab.Recipe{}, fmt.Errorf("workload %s is none of the experiment's", c.Level.Step.Workload)
+}
+
+// earlier returns what each block of a run had written to the tables of a level's workload
+// before it came to that level, and the warm-ups among it.
+func earlier(r lab.Run, l lab.Level) []load.Earlier {
+	var out []load.Earlier
+	for _, lp := range r.Levels {
+		if lp.Level == l {
+			break
+		}
+		if ops := lp.Ops * int64(lp.Slices); lp.Level.Step.Workload == l.Step.Workload && !lp.Read && ops > 0 {
+			out = append(out, load.Earlier{Step: lp.Level.Step.Name, Clients: lp.Level.Clients, Ops: ops})
+		}
+	}
+	return out
 }

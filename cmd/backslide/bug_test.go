@@ -69,8 +69,12 @@ func TestRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var levels []lab.LevelPlan // of a run of all steps
 		for _, s := range w.w.Steps {
-			r := lab.Run{Experiment: lab.Experiment{Workloads: []lab.WorkloadUse{{Name: name}}}, Sides: map[string]*lab.Side{}}
+			levels = append(levels, lab.LevelPlan{Level: lab.Level{Step: lab.Step{Workload: name, Name: s.Name}, Clients: 2}, Read: s.Read, Ops: 50, Slices: 4})
+		}
+		for _, s := range w.w.Steps {
+			r := lab.Run{Levels: levels, Experiment: lab.Experiment{Workloads: []lab.WorkloadUse{{Name: name}}}, Sides: map[string]*lab.Side{}}
 			v := lab.Variant{Build: "b", Engine: "InnoDB"}
 			r.Sides[v.String()] = &lab.Side{Build: lab.Build{Family: lab.MySQL, Version: "9.7.0"}}
 			rec, err := recipeOf(r, lab.Comparison{Candidate: v, Level: lab.Level{Step: lab.Step{Workload: name, Name: s.Name}, Clients: 2}})
@@ -109,16 +113,21 @@ func TestBugRepeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real server")
 	}
-	type step struct{ workload, step, table, key, rows string }
+	type step struct {
+		workload, step, table, key, rows string
+		before                           []lab.LevelPlan // other than the steps of a chain
+	}
+	// In a block of the run, 4 slices of 15 operations inserted rows before.
+	inserted := []lab.LevelPlan{{Level: lab.Level{Step: lab.Step{Workload: "sysbench", Name: "insert"}, Clients: 2}, Group: lab.Write, Ops: 15, Slices: 4}}
 	// A step of a chain finds what those before it have left: l.x 1200 rows, to which it adds
 	// 100; qr100 1300 of 2300, since as many of the oldest were deleted as inserted.
 	for name, steps := range map[string][]step{
 		"mariadb@11.8": {
-			{"sysbench", "point-query", "sbtest1", "id", "1234\t1\t1234\n"}, {"sysbench", "insert", "sbtest1", "id", "1234\t1\t1234\n"},
-			{"insert", "l.x", "pi2", "transactionid", "1200\t1\t1200\n"},
-			{"insert", "qr100", "pi2", "transactionid", "1300\t1001\t2300\n"},
+			{"sysbench", "point-query", "sbtest1", "id", "1294\t1\t1294\n", inserted}, {"sysbench", "insert", "sbtest1", "id", "1234\t1\t1234\n", nil},
+			{"insert", "l.x", "pi2", "transactionid", "1200\t1\t1200\n", nil},
+			{"insert", "qr100", "pi2", "transactionid", "1300\t1001\t2300\n", nil},
 		},
-		"mysql@5.6": {{"sysbench", "read-only-10", "sbtest1", "id", "1234\t1\t1234\n"}, {"slap", "q1-10", "foo", "i", "1234\t1\t1234\n"}},
+		"mysql@5.6": {{"sysbench", "read-only-10", "sbtest1", "id", "1294\t1\t1294\n", inserted}, {"slap", "q1-10", "foo", "i", "1234\t1\t1234\n", nil}},
 	} {
 		b, s := servertest.Start(t, name, nil, nil)
 		for _, tt := range steps {
@@ -128,7 +137,9 @@ func TestBugRepeats(t *testing.T) {
 				if tt.workload == "insert" {
 					params = map[string]string{"rows": "1200", "more": "1000", "seconds": "1"}
 				}
-				text := bugReport(t, lab.WorkloadUse{Name: tt.workload, Params: params}, tt.step, sides)
+				home := t.TempDir()
+				storeStep(t, home, 0.8, lab.WorkloadUse{Name: tt.workload, Params: params}, tt.step, sides, tt.before...)
+				text := command(t, home, "report", "--format", "bug", "1", tt.step)
 				m := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(text)
 				if m == nil {
 					t.Fatalf("no script in\n%s", text)

@@ -166,8 +166,8 @@ func storeRun(t *testing.T, home string, ratio float64) {
 }
 
 // storeStep is storeRun of a step of a workload; sides are what the servers said, in the
-// order of the variants.
-func storeStep(t *testing.T, home string, ratio float64, use lab.WorkloadUse, step string, sides []lab.Side) {
+// order of the variants, and before what each block ran before the step.
+func storeStep(t *testing.T, home string, ratio float64, use lab.WorkloadUse, step string, sides []lab.Side, before ...lab.LevelPlan) {
 	t.Helper()
 	e, err := lab.Experiment{Builds: []string{"mariadb@10.5", "mariadb@11.8"}, Workloads: []lab.WorkloadUse{use}, Clients: []int{2}}.Resolve()
 	if err != nil {
@@ -182,7 +182,7 @@ func storeStep(t *testing.T, home string, ratio float64, use lab.WorkloadUse, st
 	level := lab.Level{Step: lab.Step{Workload: use.Name, Name: step}, Clients: 2}
 	r := lab.Run{
 		Name: e.Name, Started: time.Now(), Experiment: e, Plan: e.Plan, Base: vs[0], Variants: vs, Sides: map[string]*lab.Side{},
-		Levels: []lab.LevelPlan{{Level: level, Group: lab.Point, Read: true, Slice: time.Second, Slices: 2}},
+		Levels: append(before, lab.LevelPlan{Level: level, Group: lab.Point, Read: true, Slice: time.Second, Slices: 2}),
 	}
 	for i := range sides {
 		r.Sides[vs[i].String()] = &sides[i]
