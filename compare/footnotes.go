@@ -17,9 +17,7 @@ const mostSeen = 5
 func (j *judge) footnotes() []string {
 	out := j.broken()
 	base := j.run.Sides[j.run.Base.String()]
-	for _, v := range j.candidates {
-		out = append(out, sideNotes(v, base, j.run.Sides[v.String()])...)
-	}
+	out = append(out, j.unlike(base)...)
 	for _, v := range j.run.Variants {
 		if s := j.run.Sides[v.String()]; s != nil && len(s.Ignored) > 0 {
 			out = append(out, fmt.Sprintf("%s: options that had no effect: %s", v, strings.Join(s.Ignored, "; ")))
@@ -88,21 +86,45 @@ func (j *judge) tried(l lab.Level) bool {
 	return slices.ContainsFunc(j.candidates, func(v lab.Variant) bool { return j.of(v, l).block >= 0 })
 }
 
+// unlike says in what candidates are unlike the base besides what was asked for. What
+// several have in common is said once.
+func (j *judge) unlike(base *lab.Side) []string {
+	var texts []string
+	who := map[string][]string{}
+	for _, v := range j.candidates {
+		for _, text := range sideNotes(v, base, j.run.Sides[v.String()]) {
+			if who[text] == nil {
+				texts = append(texts, text)
+			}
+			who[text] = append(who[text], v.String())
+		}
+	}
+	var out []string
+	for _, text := range texts {
+		if len(who[text]) == 1 {
+			out = append(out, who[text][0]+" "+text)
+			continue
+		}
+		out = append(out, list(who[text])+": each "+text)
+	}
+	return out
+}
+
 // sideNotes returns what is unlike between a candidate and the base besides what was
-// asked for.
+// asked for, as what can be said of the candidate: "differs from …".
 func sideNotes(v lab.Variant, base, cand *lab.Side) []string {
 	if base == nil || cand == nil {
 		return nil
 	}
 	var out []string
-	if note := settingsNote(v.String(), base, cand); note != "" {
+	if note := settingsNote(base, cand); note != "" {
 		out = append(out, note)
 	}
 	if base.Build.Flags != cand.Build.Flags {
-		out = append(out, fmt.Sprintf("%s was compiled otherwise than the base: %s; the base: %s", v, orUnknown(cand.Build.Flags), orUnknown(base.Build.Flags)))
+		out = append(out, fmt.Sprintf("was compiled otherwise than the base: %s; the base: %s", orUnknown(cand.Build.Flags), orUnknown(base.Build.Flags)))
 	}
 	if base.Build.ID == cand.Build.ID && v.Copy == 0 && base.Engine == cand.Engine && noEffect(base, cand) {
-		out = append(out, fmt.Sprintf("%s is the same as the base: the options in which it differs had no effect", v))
+		out = append(out, "is the same as the base: the options in which it differs had no effect")
 	}
 	return out
 }

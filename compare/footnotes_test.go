@@ -37,14 +37,14 @@ func TestSettings(t *testing.T) {
 		want       string
 	}{
 		{"across families: the binary log is named", side(lab.MariaDB, maria118), side(lab.MySQL, mysql97),
-			"x differs from the base in what nobody asked for: log_bin ON, OFF in the base; " +
+			"differs from the base in what nobody asked for: log_bin ON, OFF in the base; " +
 				"innodb_redo_log_capacity 104857600, innodb_log_file_size 100663296 in the base; " +
 				"innodb_snapshot_isolation unknown to it, ON in the base; performance_schema ON, OFF in the base; " +
 				"sync_binlog 1, 0 in the base; gtid_mode ON, unknown to the base; and in 1 variable not known to matter"},
 		{"across versions: flush method, and off is the same as unknown", side(lab.MariaDB, maria105), side(lab.MariaDB, maria1011),
-			"x differs from the base in what nobody asked for: innodb_flush_method O_DIRECT, fsync in the base; and in 2 variables not known to matter"},
+			"differs from the base in what nobody asked for: innodb_flush_method O_DIRECT, fsync in the base; and in 2 variables not known to matter"},
 		{"character set and snapshot isolation", side(lab.MariaDB, maria1011), side(lab.MariaDB, maria118),
-			"x differs from the base in what nobody asked for: innodb_snapshot_isolation ON, OFF in the base; " +
+			"differs from the base in what nobody asked for: innodb_snapshot_isolation ON, OFF in the base; " +
 				"character_set_server utf8mb4, latin1 in the base; and in 1 variable not known to matter"},
 		{"what was asked for is not named",
 			side(lab.MySQL, "log_bin=ON; sync_binlog=1; innodb_buffer_pool_size=1", lab.Option{Name: "innodb-buffer-pool-size", Value: "1"}),
@@ -55,17 +55,20 @@ func TestSettings(t *testing.T) {
 		{"what both were asked for and one did not take is named",
 			side(lab.MySQL, "innodb_doublewrite=ON", lab.Option{Name: "innodb_doublewrite", Value: "OFF"}),
 			side(lab.MySQL, "innodb_doublewrite=0", lab.Option{Name: "innodb_doublewrite", Value: "OFF"}),
-			"x differs from the base in what nobody asked for: innodb_doublewrite 0, ON in the base"},
+			"differs from the base in what nobody asked for: innodb_doublewrite 0, ON in the base"},
 		{"the binary log's options do not matter without it", side(lab.MariaDB, "log_bin=OFF; sync_binlog=0"), side(lab.MariaDB, "log_bin=OFF; sync_binlog=1"), ""},
 		{"ways to say yes", side(lab.MariaDB, "innodb_doublewrite=ON"), side(lab.MariaDB, "innodb_doublewrite=1"), ""},
 		{"only unknown ones", side(lab.MariaDB, "a=1; b=2; c=3"), side(lab.MariaDB, "a=2; b=2"),
-			"x differs from the base in 2 variables that nobody asked for, none of them known to matter"},
+			"differs from the base in 2 variables that nobody asked for, none of them known to matter"},
 		{"where a server lives", side(lab.MariaDB, "datadir=/a; socket=/a/s; server_id=1; version=10.5"), side(lab.MariaDB, "datadir=/b; socket=/b/s; server_id=2; version=11.8"), ""},
 		{"a side that never started", side(lab.MariaDB, "a=1"), &lab.Side{}, ""},
-		{"a long value", side(lab.MariaDB, "optimizer_switch="+strings.Repeat("a=on,", 20)), side(lab.MariaDB, "optimizer_switch=a"),
-			"x differs from the base in what nobody asked for: optimizer_switch a, a long value in the base"},
+		{"a long value", side(lab.MariaDB, "key_buffer_size="+strings.Repeat("1", 60)), side(lab.MariaDB, "key_buffer_size=1"),
+			"differs from the base in what nobody asked for: key_buffer_size 1, a long value in the base"},
+		{"a long list", side(lab.MariaDB, "optimizer_switch=index_merge=on,mrr=off,engine_condition_pushdown=off,derived_merge=on"),
+			side(lab.MariaDB, "optimizer_switch=index_merge=on,mrr=on,derived_merge=on,cset_narrowing=on"),
+			"differs from the base in what nobody asked for: optimizer_switch adds mrr=on, cset_narrowing=on, lacks engine_condition_pushdown=off (against the base)"},
 	} {
-		if d := cmp.Diff(tt.want, settingsNote("x", tt.base, tt.cand)); d != "" {
+		if d := cmp.Diff(tt.want, settingsNote(tt.base, tt.cand)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
@@ -184,6 +187,22 @@ func TestWarningsBecomeFootnotes(t *testing.T) {
 		"3 slices: the tool ended late: w/step0/1 with server@1/default/InnoDB (2 of 4), w/step1/1 with server@1/default/InnoDB (1 of 4)",
 	}
 	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("footnotes (-want +got):\n%s", d)
+	}
+}
+
+// What several candidates have in common is said once, with their names.
+func TestFootnotesInCommon(t *testing.T) {
+	s := sim{blocks: 2, slices: 2, levels: 1, clients: 1, candidates: 3, seed: 1}
+	run := s.run()
+	for i, v := range run.Variants {
+		run.Sides[v.String()] = side(lab.MariaDB, []string{"a=1", "a=2", "a=2", "a=1; b=1; c=1"}[i])
+	}
+	want := []string{
+		"server@1/default/InnoDB, server@2/default/InnoDB: each differs from the base in 1 variable that nobody asked for, none of them known to matter",
+		"server@3/default/InnoDB differs from the base in 2 variables that nobody asked for, none of them known to matter",
+	}
+	if d := cmp.Diff(want, summary(t, run, s.measure()).Footnotes); d != "" {
 		t.Errorf("footnotes (-want +got):\n%s", d)
 	}
 }

@@ -15,6 +15,9 @@ type known struct {
 	binlog bool     // matters only where a binary log is written
 }
 
+// longest is how many bytes of a value a footnote prints.
+const longest = 40
+
 // knownVariables lists what footnotes name, in their order. All other variables that
 // differ are counted.
 func knownVariables() []known {
@@ -80,7 +83,7 @@ func knownVariables() []known {
 
 // settingsNote names what differs between two sides' variables though their configs do
 // not say so; "" if nothing does.
-func settingsNote(name string, base, cand *lab.Side) string {
+func settingsNote(base, cand *lab.Side) string {
 	a, b := base.Variables(), cand.Variables()
 	if len(a) == 0 || len(b) == 0 {
 		return ""
@@ -105,9 +108,9 @@ func settingsNote(name string, base, cand *lab.Side) string {
 	case len(named) == 0 && rest == 0:
 		return ""
 	case len(named) == 0:
-		return fmt.Sprintf("%s differs from the base in %s that nobody asked for, none of them known to matter", name, variables(rest))
+		return fmt.Sprintf("differs from the base in %s that nobody asked for, none of them known to matter", variables(rest))
 	}
-	note := fmt.Sprintf("%s differs from the base in what nobody asked for: %s", name, strings.Join(named, "; "))
+	note := "differs from the base in what nobody asked for: " + strings.Join(named, "; ")
 	if rest > 0 {
 		note += fmt.Sprintf("; and in %s not known to matter", variables(rest))
 	}
@@ -131,6 +134,8 @@ func difference(baseName, base, candName, cand string) string {
 		return fmt.Sprintf("%s unknown to it, %s in the base", baseName, shown(base))
 	case baseName == "":
 		return fmt.Sprintf("%s %s, unknown to the base", candName, shown(cand))
+	case strings.Contains(base+cand, ",") && max(len(base), len(cand)) > longest:
+		return candName + " " + listDifference(base, cand)
 	case baseName != candName:
 		return fmt.Sprintf("%s %s, %s %s in the base", candName, shown(cand), baseName, shown(base))
 	}
@@ -139,14 +144,44 @@ func difference(baseName, base, candName, cand string) string {
 
 // shown returns a value as a footnote prints it.
 func shown(v string) string {
-	const most = 40
 	switch {
 	case v == "":
 		return "empty"
-	case len(v) > most:
+	case len(v) > longest:
 		return "a long value"
 	}
 	return v
+}
+
+// listDifference says which items of a comma-separated value the candidate adds to the
+// base's, and which it lacks. An item name=value is lacking only if there is no other value.
+func listDifference(base, cand string) string {
+	theirs, ours := strings.Split(base, ","), strings.Split(cand, ",")
+	names := map[string]bool{}
+	var added, lacks, out []string
+	for _, item := range ours {
+		name, _, _ := strings.Cut(item, "=")
+		names[name] = true
+		if item != "" && !slices.Contains(theirs, item) {
+			added = append(added, item)
+		}
+	}
+	for _, item := range theirs {
+		name, _, pair := strings.Cut(item, "=")
+		if item != "" && !slices.Contains(ours, item) && !(pair && names[name]) {
+			lacks = append(lacks, item)
+		}
+	}
+	if len(added) > 0 {
+		out = append(out, "adds "+list(added))
+	}
+	if len(lacks) > 0 {
+		out = append(out, "lacks "+list(lacks))
+	}
+	if len(out) == 0 {
+		return "in another order than in the base"
+	}
+	return strings.Join(out, ", ") + " (against the base)"
 }
 
 // unlike counts the variables, other than those to skip, that differ or that only one
