@@ -116,6 +116,9 @@ func (e *env) subject(ctx context.Context, args []string, base string) (lab.Summ
 		est, err := estimates(named, base)
 		return lab.Summary{}, &est, err
 	}
+	if len(runs) == 0 && len(imports) > 0 {
+		return lab.Summary{}, nil, onlyImports(args, imports)
+	}
 	r, err := runArg(runs, strings.Join(args, " "))
 	if err != nil {
 		return lab.Summary{}, nil, err
@@ -156,6 +159,21 @@ func importArgs(runs []lab.Run, imports []lab.Import, args []string) ([]lab.Impo
 		known = append(known, fmt.Sprintf("i%d", im.ID), im.Name)
 	}
 	return nil, fmt.Errorf("only imports can be taken together, and not all of %s are one; name one run, or imports of %s", strings.Join(args, ", "), strings.Join(known, ", "))
+}
+
+// onlyImports is the error of who asks for a run of a lab that has none, and says what can
+// be asked for.
+func onlyImports(args []string, imports []lab.Import) error {
+	var known []string
+	for _, im := range imports {
+		known = append(known, fmt.Sprintf("i%d (%s)", im.ID, im.Name))
+	}
+	const most = 5
+	if n := len(known) - most; n > 0 {
+		known = append(known[:most], fmt.Sprintf("%d older ones", n))
+	}
+	return fmt.Errorf("no run %q: this lab has no runs, only what was imported, newest first: %s; name one, as in backslide compare i%d, or several as replicates of each other",
+		strings.Join(args, " "), strings.Join(known, ", "), imports[0].ID)
 }
 
 // rebased returns a run whose base is another of its variants. What it decided while it
