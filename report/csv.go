@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -29,12 +28,10 @@ func csvHead() []string {
 // one that a doubt keeps from being red. verdict may also be "broken" or "not run". What is infinite or unknown is an empty
 // field. A run of only one variant has rows with values and no verdict.
 //
-// Names are written as they are. One that begins with =, +, - or @ is a formula to some
-// spreadsheets: open files with names from people you do not trust as text.
+// Names are written as they are, but for those that a spreadsheet would run; see csvWriter.
 func CSV(w io.Writer, s lab.Summary) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	out.Write(csvHead()) // a failure stays with the writer
+	out := newCSV(w)
+	out.Write(csvHead())
 	v := newView(s, lab.QPS)
 	for i := range s.Comparisons {
 		out.Write(v.csvRow(&s.Comparisons[i]))

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -17,9 +16,8 @@ import (
 // or unknown is an empty field.
 func CSVGroups(w io.Writer, s lab.Summary) error {
 	v := newView(s, lab.QPS)
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	out.Write([]string{ // a failure stays with the writer
+	out := newCSV(w)
+	out.Write([]string{
 		"run", "group", "clients", "base_build", "base_config", "base_engine", "base_copy", "build", "config", "engine", "copy",
 		"metric", "steps", "blocks", "ratio", "ratio_lo", "ratio_hi", "log_ratio", "lo", "hi",
 		"min", "max", "average", "median", "verdict", "red", "amber", "held", "notes",

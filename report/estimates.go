@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -175,9 +174,8 @@ func few20(lines []string) []string {
 // noise is the largest standard deviation between single runs, as a logarithm, with which
 // the difference would be told from noise at 1 %. There is no verdict.
 func estimatesCSV(w io.Writer, e lab.Estimates) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	out.Write([]string{ // a failure stays with the writer
+	out := newCSV(w)
+	out.Write([]string{
 		"workload", "step", "group", "clients", "host", "base", "variant", "metric", "unit", "base_value", "value", "base_runs", "runs", "ratio", "ratio_lo", "ratio_hi", "noise",
 	})
 	s := sheetOf(e, Options{})

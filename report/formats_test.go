@@ -48,7 +48,7 @@ func TestReadJSONErrors(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	s := first()
-	s.Comparisons[0].Candidate.Build = "=cmd|' /C calc'!A0,\"x\"\nz" // written as it is; see CSV
+	s.Comparisons[0].Candidate.Build = "=cmd|' /C calc'!A0,\"x\"\nz" // a formula; see csvWriter
 	var b bytes.Buffer
 	if err := CSV(&b, s); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestCSV(t *testing.T) {
 	for i, c := range s.Comparisons {
 		row := rows[i+1]
 		text := func(name string) string { return row[column[name]] }
-		if text("build") != c.Candidate.Build || text("unit") != c.Metric.Unit() || text("metric") != string(c.Metric) {
+		if strings.TrimPrefix(text("build"), "'") != c.Candidate.Build || formula(text("build")) || text("unit") != c.Metric.Unit() || text("metric") != string(c.Metric) {
 			t.Errorf("row %d is of %q in %q", i, text("build"), text("unit"))
 		}
 		for name, want := range map[string]float64{"lo": c.Lo, "hi": c.Hi, "mde": c.MDE, "value": c.CandidateValue, "log_ratio": c.LogRatio} {
@@ -225,5 +225,17 @@ func TestMarkdownEscapes(t *testing.T) {
 		if got := markdown(in); got != want {
 			t.Errorf("markdown(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// What a spreadsheet would run is text to it, and numbers stay numbers.
+func TestCSVFormula(t *testing.T) {
+	var b bytes.Buffer
+	w := newCSV(&b)
+	w.Write([]string{"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "-0.25", "+1e-9", "mariadb@10.5", "", "a=1", "−4 %"})
+	w.Flush()
+	want := "'=1+1,'+cmd,'-2+3,'@SUM(A1),'\t=1,-0.25,+1e-9,mariadb@10.5,,a=1,−4 %\r\n"
+	if got := b.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -258,9 +257,8 @@ func historyText(w io.Writer, h lab.History, o Options) error {
 // historyCSV writes one row per point. change is step or drift where one begins, spike
 // where a point stands out alone; values are logarithms of what kind says.
 func historyCSV(w io.Writer, h lab.History) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	out.Write([]string{ // a failure stays with the writer
+	out := newCSV(w)
+	out.Write([]string{
 		"experiment", "workload", "step", "group", "clients", "track", "run", "started", "build", "config", "engine", "copy", "version",
 		"kind", "value", "lo", "hi", "ratio_or_qps", "blocks", "verdict", "change", "before", "after", "p",
 	})

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,9 +14,8 @@ import (
 // worse or behind.
 func CSVInsert(w io.Writer, s lab.Summary) error {
 	v := newView(s, lab.QPS)
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	out.Write([]string{"run", "step", "clients", "build", "config", "engine", "copy", "role", "what", "value", "unit", "shade"}) // a failure stays with the writer
+	out := newCSV(w)
+	out.Write([]string{"run", "step", "clients", "build", "config", "engine", "copy", "role", "what", "value", "unit", "shade"})
 	write := func(l lab.Level, x lab.Variant, role, what string, value float64, unit string, sh shade) {
 		row := append([]string{strconv.FormatInt(s.Run.ID, 10), v.step(l.Step), strconv.Itoa(l.Clients)}, csvVariant(x)...)
 		out.Write(append(row, clean(role), what, csvNumber(value), unit, string(sh)))

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -104,7 +103,7 @@ func (v *view) totals(whole string, f *footnotes) []section {
 	if len(out) == 0 {
 		return []section{{intro: []string{"No step of this run is fixed work, so there are no totals: reads without ops end by time."}}}
 	}
-	return append(out, section{intro: []string{"Above ×1 is slower. Seconds are those of one slice's operations, means over blocks, and ratios are of these means: without a verdict. `--view full` has the verdicts of the steps, which pair the blocks."}})
+	return append(out, section{intro: []string{"Above ×1 is slower. Seconds are those of one slice's operations, means over blocks, and ratios are of these means: without a verdict; `--view full` has the verdicts of the steps, which pair the blocks."}})
 }
 
 // declaredTotals returns the seconds of categories of a run that has steps whose work the
@@ -199,9 +198,8 @@ func (w work) notes() []string {
 // up over clients. What is unknown is an empty field.
 func CSVTotals(w io.Writer, s lab.Summary) error {
 	v := newView(s, lab.QPS)
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	out.Write([]string{"run", "workload", "category", "step", "clients", "build", "config", "engine", "copy", "base", "ops", "seconds", "ratio", "missing", "server seconds", "server clock"}) // a failure stays with the writer
+	out := newCSV(w)
+	out.Write([]string{"run", "workload", "category", "step", "clients", "build", "config", "engine", "copy", "base", "ops", "seconds", "ratio", "missing", "server seconds", "server clock"})
 	for _, n := range v.clients {
 		steps, categories, all := v.works(n)
 		if len(steps) == 0 {
