@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -25,8 +26,9 @@ import (
 
 // tab is a page open in a real Chromium, and what it complained of or asked for.
 type tab struct {
-	ctx context.Context
-	t   *testing.T
+	ctx       context.Context
+	t         *testing.T
+	downloads string // directory of what the page saves
 
 	mu       sync.Mutex
 	troubles []string
@@ -77,11 +79,16 @@ func visit(t *testing.T, browser context.Context, url string) *tab {
 	t.Helper()
 	ctx, done := chromedp.NewContext(browser)
 	t.Cleanup(done)
-	b := &tab{ctx: ctx, t: t}
+	b := &tab{ctx: ctx, t: t, downloads: t.TempDir()}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("open a tab: %v", err)
 	}
 	b.view(1280, 900, "light")
+	if _, err := chromedp.Call(ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
+		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorAllow, DownloadPath: b.downloads,
+	}); err != nil {
+		t.Fatalf("say where downloads go: %v", err)
+	}
 	b.do(chromedp.Navigate(url), chromedp.WaitReady(chromedp.CSS("footer")))
 	return b
 }
@@ -196,7 +203,7 @@ func TestBrowser(t *testing.T) {
 	chromium := browser(t)
 	for name, test := range map[string]func(*testing.T, context.Context){
 		"Page": testPage, "NoNetwork": testNoNetwork, "Sort": testSort, "Filter": testFilter,
-		"Keyboard": testKeyboard, "Figures": testFigures, "Hostile": testHostile, "Why": testWhy, "Curves": testCurves, "Imported": testImported, "Past": testPast,
+		"Keyboard": testKeyboard, "Figures": testFigures, "Paper": testPaper, "Hostile": testHostile, "Why": testWhy, "Curves": testCurves, "Imported": testImported, "Past": testPast,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, chromium) })
 	}
@@ -374,6 +381,16 @@ func testFigures(t *testing.T, browser context.Context) {
 	if got := eval[int](b, "JSON.parse(document.getElementById('figures').textContent).comparisons.length"); got != 15*2*7 {
 		t.Errorf("%d comparisons in the figures, want 210", got)
 	}
+	want := eval[string](b, "document.getElementById('figures').textContent")
+	var got []byte
+	for end := time.Now().Add(30 * time.Second); len(got) < len(want) && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if files, _ := filepath.Glob(filepath.Join(b.downloads, "*.json")); len(files) == 1 {
+			got, _ = os.ReadFile(files[0])
+		}
+	}
+	if string(got) != want {
+		t.Errorf("%d bytes were saved, want the %d of the figures", len(got), len(want))
+	}
 	b.clean()
 }
 
@@ -389,5 +406,22 @@ func testHostile(t *testing.T, browser context.Context) {
 		t.Errorf("on a phone the page is %d pixels wide, want 390", w)
 	}
 	b.shot("hostile", "main")
+	b.clean()
+}
+
+// testPaper prints a page: what was folded away is on paper and closed again on the screen.
+// A large page prints no comparisons unless they were asked for, and says so.
+func testPaper(t *testing.T, browser context.Context) {
+	b := open(t, browser, first())
+	folded := `[...document.querySelectorAll('details')].map(d => d.open ? 'open' : 'closed').join(' ')`
+	before := eval[string](b, folded)
+	b.do(chromedp.Evaluate[chromedp.Void]("dispatchEvent(new Event('beforeprint'))"))
+	if got := eval[string](b, folded); strings.Contains(got, "closed") {
+		t.Errorf("on paper it is %s, want all open", got)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void]("dispatchEvent(new Event('afterprint'))"))
+	if got := eval[string](b, folded); got != before {
+		t.Errorf("after printing it is %s, before it was %s", got, before)
+	}
 	b.clean()
 }

@@ -148,7 +148,7 @@ func (v *view) clientCurve(s lab.Step, p plane, class map[lab.Variant]string) (p
 func (v *view) releaseCurves() curvePart {
 	part := curvePart{
 		ID: "releases", Title: "Over variants", Closed: v.steps > 12,
-		About: "Relative QPS of the variants in the order of the experiment, the base first; strokes are intervals. The dashed line is no difference.",
+		About: "Relative QPS of the variants in the order of the experiment, the base first; strokes are intervals, which go on where they reach the frame. The dashed line is no difference.",
 	}
 	var order []lab.Variant
 	for _, x := range v.variants {
@@ -159,13 +159,15 @@ func (v *view) releaseCurves() curvePart {
 	if len(order) < 3 {
 		return part
 	}
+	labels, key := v.axisLabels(order)
+	part.About += key
 	for i, n := range v.clients {
 		part.Legend = append(part.Legend, curveKey{lineClass(i), count(n, "client")})
 	}
 	part.Legend = shortLegend(part.Legend)
 	for _, g := range v.groups {
 		for _, s := range g.steps {
-			if c, ok := v.releaseCurve(s, order); ok && !v.pacedStep(s) {
+			if c, ok := v.releaseCurve(s, order, labels); ok && !v.pacedStep(s) {
 				part.Pictures = append(part.Pictures, c)
 			}
 		}
@@ -173,7 +175,31 @@ func (v *view) releaseCurves() curvePart {
 	return part
 }
 
-func (v *view) releaseCurve(s lab.Step, order []lab.Variant) (picture, bool) {
+// axisLabels returns what stands below the variants of a picture: their names, where there
+// is room for them, or else numbers, with a key for the text above.
+func (v *view) axisLabels(order []lab.Variant) (labels []string, key string) {
+	const letter = 6.2 // pixels
+	room := float64(curveWidth-curveLeft-curveRight) / float64(len(order)-1)
+	fits := true
+	var numbers, keys []string
+	for i, x := range order {
+		name := v.name(x)
+		labels = append(labels, name)
+		numbers = append(numbers, fmt.Sprint(i))
+		keys = append(keys, fmt.Sprintf("%d\u00a0%s", i, name))
+		widest := room
+		if i == 0 || i == len(order)-1 { // it stands beside its place, and its neighbour across its own
+			widest = room / 2
+		}
+		fits = fits && letter*float64(len([]rune(name))) < widest
+	}
+	if fits {
+		return labels, ""
+	}
+	return numbers, " The variants are " + strings.Join(keys, ", ") + "."
+}
+
+func (v *view) releaseCurve(s lab.Step, order []lab.Variant, labels []string) (picture, bool) {
 	c := picture{Step: v.step(s), Width: curveWidth, Height: curveHeight, Label: fmt.Sprintf("Relative QPS of %s by variant", v.step(s))}
 	low, high, any := -0.05, 0.05, false
 	each := func(do func(i, clients int, comp *lab.Comparison)) {
@@ -189,22 +215,25 @@ func (v *view) releaseCurve(s lab.Step, order []lab.Variant) (picture, bool) {
 		any = true
 		low, high = min(low, comp.LogRatio-0.02), max(high, comp.LogRatio+0.02)
 	})
+	least, most := low-math.Ln2, high+math.Ln2 // wide intervals must not make everything else flat
+	each(func(_, _ int, comp *lab.Comparison) {
+		if finite(comp.Lo) && finite(comp.Hi) {
+			low, high = min(low, max(comp.Lo, least)), max(high, min(comp.Hi, most))
+		}
+	})
 	if !any {
 		return c, false
 	}
 	p := plane{x1: float64(len(order) - 1), y0: max(low, -3), y1: min(high, 3)}
 	c.Base = coord(p.y(0))
-	for i, x := range order {
-		if len(order) <= 8 || i == 0 || i == len(order)-1 || i == len(order)/2 {
-			t := p.xTick(float64(i), shortened(v.name(x)))
+	for i := range order {
+		if len(order) <= 12 || i == 0 || i == len(order)-1 || i == len(order)/2 {
+			t := p.xTick(float64(i), labels[i])
 			switch i {
 			case 0:
 				t.Anchor = "start"
 			case len(order) - 1:
 				t.Anchor = "end"
-			}
-			if len(order) > 4 && i != 0 && i != len(order)-1 {
-				t.Text = "" // there is no room; points have names
 			}
 			c.Ticks = append(c.Ticks, t)
 		}
@@ -311,14 +340,4 @@ func inLittle(x float64) string {
 		}
 	}
 	return amount(x)
-}
-
-// shortened cuts a name to what stands below an axis.
-func shortened(s string) string {
-	const most = 18
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most-1]) + "…"
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"backslide/lab"
 )
@@ -13,6 +14,7 @@ import (
 type estimatePage struct {
 	head
 	Subtitle string
+	Lead     string // what the numbers of the heat maps are
 	Standing []string
 	Groups   []estimateGroup
 	Summary  estimateTable
@@ -69,7 +71,9 @@ func estimatesPage(w io.Writer, e lab.Estimates, o Options) error {
 	if e.Config != "" {
 		p.Subtitle += " · config " + clean(e.Config)
 	}
-	p.Groups = s.pageGroups()
+	if p.Groups = s.pageGroups(); len(p.Groups) > 0 {
+		p.Lead = s.lead()
+	}
 	if p.Figures, err = estimateFigures(e); err != nil { // a figure is no number
 		p.Problems = append(p.Problems, "the figures cannot be saved: "+clean(err.Error()))
 	}
@@ -97,6 +101,15 @@ func (s sheet) pageView(e lab.Estimates, view string) []section {
 		return []section{s.denseSection(e.Dense), s.absoluteSection()}
 	}
 	return nil
+}
+
+// lead says what the numbers of the heat maps are.
+func (s sheet) lead() string {
+	base := s.columns[s.base].name
+	if s.metric == string(lab.QPS) {
+		return fmt.Sprintf("Numbers are relative QPS: a variant's operations per second divided by those of %s, so less than 1 is slower.", base)
+	}
+	return fmt.Sprintf("Numbers are relative %s: a variant's divided by that of %s.", clean(s.metric), base)
 }
 
 func (s sheet) pageGroups() []estimateGroup {
@@ -163,7 +176,10 @@ func pageTable(s section) estimateTable {
 	if s.table == nil {
 		return estimateTable{Title: s.title, Intro: s.intro}
 	}
-	out := estimateTable{Title: s.title, Intro: s.intro, Fixed: s.table.fixed}
+	out := estimateTable{Title: s.title, Fixed: s.table.fixed}
+	for _, text := range s.intro {
+		out.Intro = append(out.Intro, onPage(text))
+	}
 	for _, h := range s.table.head {
 		out.Heads = append(out.Heads, joined(headParts(h)))
 	}
@@ -183,6 +199,11 @@ func pageTable(s section) estimateTable {
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// onPage words for a page what text says of another view of its own.
+func onPage(text string) string {
+	return strings.ReplaceAll(text, "`--view full` has", "the table of comparisons has")
 }
 
 func headParts(h string) []string {

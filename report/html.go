@@ -31,8 +31,12 @@ func HTML(w io.Writer, s lab.Summary, o Options) error {
 type page struct {
 	head
 	Subtitle   string
-	Large      bool   // so that the browser should lay out only what is seen
-	Empty      string // said instead of everything else
+	Large      bool            // so that the browser should lay out only what is seen
+	Empty      string          // said instead of everything else
+	Briefs     []candidatePart // what became of each candidate, or of all together
+	Matrix     *matrix         // the only table of ratios
+	Matrices   []matrix        // where there are several
+	OneStep    bool            // so that the comparisons are what there is to see
 	Short      shortPart
 	Candidates []candidatePart
 	Groups     []string // of the overview's averages
@@ -84,6 +88,18 @@ func newPage(s lab.Summary, o Options) (*page, error) {
 	p.Levels = b.levelTable()
 	p.Large = p.Levels.Total > manyRows
 	p.Candidates = b.candidateParts()
+	p.Briefs, p.Matrices, p.OneStep = p.Candidates, b.matrices(), b.oneStep()
+	if p.OneStep {
+		p.Briefs = []candidatePart{b.together()}
+	}
+	if len(p.Briefs) > mostColumns { // their sentences name the largest
+		for i := range p.Briefs {
+			p.Briefs[i].Worst = nil
+		}
+	}
+	if len(p.Matrices) == 1 {
+		p.Matrix, p.Matrices = &p.Matrices[0], nil
+	}
 	p.Short = b.short()
 	p.Lamped = v.lamped()
 	p.Paced = slices.ContainsFunc(s.Run.Levels, func(l lab.LevelPlan) bool { return l.Open })

@@ -232,7 +232,18 @@ func TestHuge(t *testing.T) {
 	b.click(differenceButton)
 	b.wait(differenceButton + ".closest('th').ariaSort === 'ascending'")
 	t.Logf("sorted after %s", time.Since(began).Round(time.Millisecond))
+	onPaper := func() string {
+		b.view(1047, 718, "paper")
+		defer b.view(1280, 900, "light")
+		return eval[string](b, `['.scroll', '.paper'].map(s => getComputedStyle(document.querySelector('#levels ' + s)).display).join(' ')`)
+	}
+	if got := onPaper(); got != "none block" {
+		t.Errorf("on paper comparisons that nobody asked for, and the note that they are left out, are %q, want none block", got)
+	}
 	b.click("document.getElementById('all')")
+	if got := onPaper(); got != "block none" {
+		t.Errorf("on paper comparisons that were asked for, and the note that they are left out, are %q, want block none", got)
+	}
 	if got := len(b.column("step")); got != 42*19*6 {
 		t.Errorf("%d rows are shown after all were asked for, want %d", got, 42*19*6)
 	}

@@ -8,19 +8,19 @@ import (
 	"backslide/lab"
 )
 
-// shade says how a cell of the insert benchmark's tables stands out. Its tables have
-// colours for it; text has a sign.
+// shade says how a cell of the insert benchmark's tables stands out. The page has the
+// colours of its heat maps for it, text a sign.
 type shade string
 
-// The shades, as the benchmark's own reports have them.
+// The shades that the benchmark's own reports have.
 const (
 	noShade shade = ""
-	low     shade = "low"    // in the lowest quarter of the column's range: red
-	high    shade = "high"   // in the highest quarter: green
-	missed  shade = "missed" // beside writers that did not keep their rate: grey
-	better  shade = "better" // over 105 % of the first row: blue
-	worse   shade = "worse"  // under 95 %: yellow
-	behind  shade = "behind" // a writer that did not keep its rate: red
+	low     shade = "low"    // in the lowest quarter of the column's range
+	high    shade = "high"   // in the highest quarter
+	missed  shade = "missed" // beside writers that did not keep their rate
+	better  shade = "better" // over 105 % of the first row
+	worse   shade = "worse"  // under 95 %
+	behind  shade = "behind" // a writer that did not keep its rate
 )
 
 // sign is the shade in text.

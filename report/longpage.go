@@ -79,7 +79,7 @@ func (v *view) longPart() longPart {
 	if len(p.Boards) == 0 {
 		return p
 	}
-	p.Legend = v.insertLegend()
+	p.Legend = onPage(v.insertLegend())
 	for i, x := range v.variants {
 		p.Keys = append(p.Keys, keyPart{i % lineStyles, v.labelled(x)})
 	}
@@ -125,7 +125,7 @@ func (v *view) tracePart(l lab.LevelPlan, n int) tracePart {
 	p := tracePart{ID: fmt.Sprintf("t%d", n), Title: v.at(l.Level)}
 	var names []string
 	first := map[lab.Variant]lab.Trace{}
-	stalls := 0
+	stalls, seconds := 0, 0
 	for _, x := range v.variants {
 		c := v.long(x, l.Level)
 		if c == nil || len(c.Traces) == 0 {
@@ -136,6 +136,7 @@ func (v *view) tracePart(l lab.LevelPlan, n int) tracePart {
 			if !slices.Contains(names, s.Name) {
 				names = append(names, s.Name)
 			}
+			seconds = max(seconds, len(s.Values))
 			if isRate(s) && s.Name == rateName(c.Roles) {
 				stalls += len(s.Stalls())
 			}
@@ -146,7 +147,7 @@ func (v *view) tracePart(l lab.LevelPlan, n int) tracePart {
 			p.Charts = append(p.Charts, c)
 		}
 	}
-	p.About = "Second by second, in the first block that each has."
+	p.About = fmt.Sprintf("Second by second over %s, in the first block that each has. Every chart begins at 0 and ends at the amount that it names.", count(seconds, "second"))
 	if stalls > 0 {
 		p.About += " " + count(stalls, "second") + " with next to no work: marked above the line."
 	}

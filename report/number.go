@@ -162,6 +162,19 @@ func micros(sec float64) string {
 	return amount(1e6 * sec)
 }
 
+// duration returns a time in the unit that leaves it short: 870 µs, 12.3 ms, 2.52 s.
+func duration(sec float64) string {
+	switch {
+	case sec <= 0:
+		return none
+	case sec < 1e-3:
+		return amount(1e6*sec) + " µs"
+	case sec < 1:
+		return amount(1e3*sec) + " ms"
+	}
+	return amount(sec) + " s"
+}
+
 // share returns a fraction as a percentage without needless digits: 99 %, 99.5 %.
 func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 4, 64) + " %" }
 

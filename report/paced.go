@@ -59,17 +59,15 @@ func (v *view) pacedSentence(candidate lab.Variant) string {
 		return ""
 	}
 	var t tally
-	t.by, t.red = map[state]int{}, map[state]int{}
 	for _, e := range v.entries(candidate) {
 		if !v.paced(e.level) {
 			continue
 		}
-		t.total++
 		x, _ := v.entry(candidate, e.level, lab.P95)
 		if e.state == broken {
 			x.state = broken
 		}
-		t.count(x)
+		t.add(x)
 	}
 	if t.total == 0 {
 		return ""

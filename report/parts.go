@@ -145,18 +145,15 @@ func (s state) class() string {
 	return string(s)
 }
 
-// candidatePart is what the page says of one candidate at the top.
+// candidatePart is what the page says of one candidate, or of all together, at the top.
 type candidatePart struct {
 	ID       string
-	Name     string
-	Twin     string // empty: it is none
+	Name     string // empty: of all together
 	Sentence string
 	Worst    []link // the largest regressions
 	More     int    // regressions beyond those
 	Counts   []countPart
 	Averages []string // relative, per group
-	Clients  []string
-	Groups   []matrixGroup
 }
 
 type link struct{ ID, Mark, Text, Amount, Span string }
@@ -166,52 +163,14 @@ type countPart struct {
 	N                 int
 }
 
-type matrixGroup struct {
-	Name    string
-	Columns int
-	Rows    []matrixRow
-}
-
-type matrixRow struct {
-	Step  string
-	Cells []matrixCell
-}
-
-type matrixCell struct {
-	ID, Class, Mark, Word string
-	Ratio, Span           string
-	None                  bool // the run has no such level
-}
-
 const worstShown = 5 // regressions named at the top, per candidate
 
 func (b *builder) candidateParts() []candidatePart {
 	var out []candidatePart
 	for i, c := range b.candidates {
-		p := candidatePart{ID: fmt.Sprintf("v%d", i), Name: b.name(c), Sentence: b.sentence(c)}
-		if b.twin(c) {
-			p.Twin = b.twinText()
-		}
-		t := b.tally(c)
-		for _, s := range []state{regressed, improved, equivalent, smallWorse, smallBetter, inconclusive, broken, notRun} {
-			n := t.by[s] - t.red[s]
-			if t.red[s] > 0 {
-				p.Counts = append(p.Counts, countPart{s.class() + " lit", s.mark() + s.mark(), s.word() + ", red", t.red[s]})
-			}
-			if n > 0 {
-				word := s.word()
-				if s == smallWorse || s == smallBetter {
-					word = string(s)
-				}
-				p.Counts = append(p.Counts, countPart{s.class(), s.mark(), word, n})
-			}
-		}
-		p.Worst, p.More = b.worst(c)
-		for _, n := range b.clients {
-			p.Clients = append(p.Clients, count(n, "client"))
-		}
+		p := candidatePart{ID: fmt.Sprintf("v%d", i), Name: b.name(c), Sentence: b.sentence(c), Counts: b.tally(c).parts()}
+		p.Worst, p.More = b.worst(b.told(c), func(e entry) string { return b.at(e.level) })
 		for _, g := range b.groups {
-			p.Groups = append(p.Groups, b.matrixGroup(c, g))
 			if g.name != lab.Paced {
 				p.Averages = append(p.Averages, b.average(c, g))
 			}
@@ -221,10 +180,52 @@ func (b *builder) candidateParts() []candidatePart {
 	return out
 }
 
-// worst returns links to a candidate's largest regressions, and how many more there are.
-func (b *builder) worst(candidate lab.Variant) ([]link, int) {
+// together says of all candidates of a run of one step what became of them.
+func (b *builder) together() candidatePart {
+	var t tally
 	var all []entry
-	for _, e := range b.told(candidate) {
+	for _, c := range b.candidates {
+		for _, e := range b.told(c) {
+			t.add(e)
+			all = append(all, e)
+		}
+	}
+	at := func(e entry) string { return b.name(e.candidate) + ", " + count(e.level.Clients, "client") }
+	said := func(c *lab.Comparison) string {
+		return fmt.Sprintf("%s, %s %s %s", b.name(c.Candidate), count(c.Level.Clients, "client"), percent(c.LogRatio), percentSpan(c.Lo, c.Hi))
+	}
+	p := candidatePart{
+		Sentence: fmt.Sprintf("%s, %s against %s: %s.", b.step(b.groups[0].steps[0]), count(len(b.candidates), "candidate"), b.name(b.Run.Base), b.tallied(t, said)),
+		Counts:   t.parts(),
+	}
+	p.Worst, p.More = b.worst(all, at)
+	return p
+}
+
+// parts lists the states of a tally.
+func (t tally) parts() []countPart {
+	var out []countPart
+	for _, s := range []state{regressed, improved, equivalent, smallWorse, smallBetter, inconclusive, broken, notRun} {
+		n := t.by[s] - t.red[s]
+		if t.red[s] > 0 {
+			out = append(out, countPart{s.class() + " lit", s.mark() + s.mark(), s.word() + ", red", t.red[s]})
+		}
+		if n > 0 {
+			word := s.word()
+			if s == smallWorse || s == smallBetter {
+				word = string(s)
+			}
+			out = append(out, countPart{s.class(), s.mark(), word, n})
+		}
+	}
+	return out
+}
+
+// worst returns links to the largest regressions of entries, and how many more there are;
+// at says where one is.
+func (b *builder) worst(entries []entry, at func(entry) string) ([]link, int) {
+	var all []entry
+	for _, e := range entries {
 		if e.state == regressed {
 			all = append(all, e)
 		}
@@ -240,37 +241,9 @@ func (b *builder) worst(candidate lab.Variant) ([]link, int) {
 	})
 	var out []link
 	for _, e := range all[:min(len(all), worstShown)] {
-		out = append(out, link{b.rows[e.pairing], e.mark(), b.at(e.level), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi)})
+		out = append(out, link{b.rows[e.pairing], e.mark(), at(e), percent(e.comp.LogRatio), percentSpan(e.comp.Lo, e.comp.Hi)})
 	}
 	return out, len(all) - len(out)
-}
-
-func (b *builder) matrixGroup(candidate lab.Variant, g group) matrixGroup {
-	out := matrixGroup{Name: clean(string(g.name)), Columns: 1 + len(b.clients)}
-	for _, s := range g.steps {
-		r := matrixRow{Step: b.shownStep(s)}
-		for _, n := range b.clients {
-			level := lab.Level{Step: s, Clients: n}
-			e, ok := b.shownEntry(candidate, level)
-			if !ok {
-				r.Cells = append(r.Cells, matrixCell{None: true})
-				continue
-			}
-			m := matrixCell{ID: b.rows[pairing{candidate, level, b.metric}], Class: e.state.class(), Mark: e.mark(), Word: e.word()}
-			if e.state != broken && e.state != notRun {
-				m.Ratio = ratio(e.comp.LogRatio)
-				if finite(e.comp.Lo) && finite(e.comp.Hi) {
-					m.Span = ratioSpan(e.comp.Lo, e.comp.Hi)
-				}
-				if e.state != inconclusive { // what is not known has no colour
-					m.Class += " " + heat(e.comp)
-				}
-			}
-			r.Cells = append(r.Cells, m)
-		}
-		out.Rows = append(out.Rows, r)
-	}
-	return out
 }
 
 // average returns the arithmetic mean of a group's ratios.

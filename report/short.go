@@ -22,11 +22,11 @@ type shortPart struct {
 // tile is one large figure with its meaning. Mark and Word tell its class without colour.
 type tile struct{ Class, Figure, Mark, Word, Text string }
 
-// candidateGroups is a matrix: groups of steps by numbers of clients.
+// candidateGroups is a matrix: groups of steps by numbers of clients, or by candidates.
 type candidateGroups struct {
-	Name    string
-	Clients []string
-	Rows    []groupRow
+	Name  string // of the candidate; empty: of all
+	Heads []string
+	Rows  []groupRow
 }
 
 type groupRow struct {
@@ -72,6 +72,34 @@ func (b *builder) short() shortPart {
 			out.Groups = append(out.Groups, g)
 		}
 	}
+	if len(b.clients) == 1 && len(out.Groups) > 1 && len(out.Groups) <= mostColumns {
+		out.Groups = []candidateGroups{sideBySide(out.Groups)}
+	}
+	return out
+}
+
+// sideBySide makes one table of those that have a single column each: a column per
+// candidate.
+func sideBySide(tables []candidateGroups) candidateGroups {
+	var out candidateGroups
+	row := map[string]int{}
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			if _, ok := row[r.Group]; !ok {
+				row[r.Group] = len(out.Rows)
+				out.Rows = append(out.Rows, groupRow{Group: r.Group})
+			}
+		}
+	}
+	for _, t := range tables {
+		out.Heads = append(out.Heads, t.Name)
+		for i := range out.Rows {
+			out.Rows[i].Cells = append(out.Rows[i].Cells, groupCell{None: true})
+		}
+		for _, r := range t.Rows {
+			out.Rows[row[r.Group]].Cells[len(out.Heads)-1] = r.Cells[0]
+		}
+	}
 	return out
 }
 
@@ -99,10 +127,10 @@ func (b *builder) candidateGroups(candidate lab.Variant) (candidateGroups, bool)
 	}
 	for _, n := range clients {
 		if n == 0 {
-			out.Clients = append(out.Clients, "all clients")
+			out.Heads = append(out.Heads, "all clients")
 			continue
 		}
-		out.Clients = append(out.Clients, count(n, "client"))
+		out.Heads = append(out.Heads, count(n, "client"))
 	}
 	for _, g := range groups {
 		r := groupRow{Group: clean(string(g))}

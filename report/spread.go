@@ -116,7 +116,7 @@ func (v *view) spread(l lab.Level, variants []lab.Variant) (spreadLevel, bool) {
 		out.Rates = grouped(low) + " to " + grouped(high) + " op/s"
 	}
 	if to > 0 {
-		out.Times = micros(from) + " to " + micros(to) + " µs"
+		out.Times = duration(from) + " to " + duration(to)
 	}
 	for _, m := range means {
 		r := spreadRow{Variant: v.name(m.Cell.Variant), Base: m.Cell.Variant == v.Run.Base}
@@ -210,11 +210,11 @@ func quantileMarks(m *lab.CellMean, from, to float64) (path, text string) {
 		if q.v <= 0 {
 			continue
 		}
-		words = append(words, q.name+" "+micros(q.v))
+		words = append(words, q.name+" "+duration(q.v))
 		if q.v >= from && q.v <= to {
 			x := (math.Log(q.v) - math.Log(from)) / (math.Log(to) - math.Log(from)) * spreadWidth
 			path += "M" + coord(x) + " 0V" + coord(spreadHeight)
 		}
 	}
-	return path, strings.Join(words, ", ") + " µs"
+	return path, strings.Join(words, ", ")
 }

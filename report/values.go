@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (v *view) absoluteTable() absoluteTable {
 					r.Step, r.Span = v.step(s), len(v.variants)
 				}
 				for _, n := range v.clients {
-					r.Values = append(r.Values, v.shown(lab.Cell{Variant: x, Step: s, Clients: n}, v.metric))
+					r.Values = append(r.Values, v.shown(lab.Cell{Variant: x, Step: s, Clients: n}, v.metric, sc))
 				}
 				out.Rows = append(out.Rows, r)
 			}
@@ -59,84 +60,14 @@ func (v *view) absoluteTable() absoluteTable {
 	return t
 }
 
-// shown returns a cell's absolute value for the page, or why there is none.
-func (v *view) shown(c lab.Cell, m lab.Metric) string {
+// shown returns a cell's absolute value in the unit of a scale, or why there is none.
+func (v *view) shown(c lab.Cell, m lab.Metric, sc scale) string {
 	if mean := v.means[c]; mean != nil && v.levels[c.Level()] {
 		if x, ok := mean.Values[m]; ok && finite(x) {
-			return grouped(x * scaleOf(m).factor)
+			return grouped(x * sc.factor)
 		}
 	}
 	return v.value(c, m).parts[0]
-}
-
-// costTable has a row per cell: costs per operation, and latency.
-type costTable struct {
-	Closed bool
-	Heads  []costHead
-	Rows   []costRow
-}
-
-type costHead struct{ Name, Unit string }
-
-type costRow struct {
-	Step    string
-	Clients int
-	Variant string
-	Base    bool
-	First   bool // of its level
-	Cells   []costPart
-	Latency []string
-}
-
-type costPart struct {
-	Value, Ratio, Mark, State string
-	Span                      string // word and interval; not in large tables, which it would double
-}
-
-func (v *view) costTable() costTable {
-	metrics := v.costMetrics()
-	t := costTable{Closed: len(v.Cells) > manyRows/4}
-	for _, m := range metrics {
-		sc := scaleOf(m)
-		t.Heads = append(t.Heads, costHead{sc.name, sc.unit})
-	}
-	for _, g := range v.groups {
-		for _, s := range g.steps {
-			for _, n := range v.clients {
-				first := true
-				for _, x := range v.variants {
-					c := lab.Cell{Variant: x, Step: s, Clients: n}
-					mean := v.means[c]
-					if mean == nil {
-						continue
-					}
-					r := costRow{Step: v.step(s), Clients: n, Variant: v.name(x), Base: x == v.Run.Base, First: first}
-					first = false
-					for _, m := range metrics {
-						r.Cells = append(r.Cells, v.costPart(c, m, t.Closed))
-					}
-					for _, q := range []float64{mean.P50, mean.P95, mean.P99, mean.Max} {
-						r.Latency = append(r.Latency, micros(q))
-					}
-					t.Rows = append(t.Rows, r)
-				}
-			}
-		}
-	}
-	return t
-}
-
-func (v *view) costPart(c lab.Cell, m lab.Metric, brief bool) costPart {
-	p := costPart{Value: v.shown(c, m)}
-	e, _ := v.entry(c.Variant, c.Level(), m)
-	if c.Variant == v.Run.Base || e.state == notRun || e.state == broken {
-		return p
-	}
-	p.Ratio, p.Mark, p.State = ratio(e.comp.LogRatio), e.mark(), e.state.class()
-	if !brief {
-		p.Span = e.word() + " " + ratioSpan(e.comp.Lo, e.comp.Hi)
-	}
-	return p
 }
 
 // setupPart is what was run, on what, and how.
@@ -234,7 +165,7 @@ func (v *view) planFacts() []fact {
 		started = r.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
 	return []fact{
-		{"run", fmt.Sprintf("%d, %s", r.ID, clean(r.Name))}, {"experiment file", orUnknown(clean(r.Experiment.File))},
+		{"run", fmt.Sprintf("%d, %s", r.ID, clean(r.Name))}, {"experiment file", cmp.Or(clean(r.Experiment.File), "none: made from flags")},
 		{"started", started}, {"ended", ended}, {"seed", fmt.Sprint(p.Seed)},
 		{"blocks", strings.TrimPrefix(v.blocksLine(), "blocks: ")},
 		{"slices", fmt.Sprintf("%s after %s that are discarded", v.slicesLine(), p.Discard)},

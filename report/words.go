@@ -19,16 +19,19 @@ type tally struct {
 }
 
 func (v *view) tally(candidate lab.Variant) tally {
-	t := tally{by: map[state]int{}, red: map[state]int{}}
+	var t tally
 	for _, e := range v.told(candidate) {
-		t.total++
-		t.count(e)
+		t.add(e)
 	}
 	return t
 }
 
-// count counts an entry's state.
-func (t *tally) count(e entry) {
+// add counts an entry's state.
+func (t *tally) add(e entry) {
+	if t.by == nil {
+		t.by, t.red = map[state]int{}, map[state]int{}
+	}
+	t.total++
 	t.by[e.state]++
 	if e.red() {
 		t.red[e.state]++
@@ -98,14 +101,19 @@ func (v *view) sentence(candidate lab.Variant) string {
 	case t.total == 0:
 		return subject + ": nothing to compare."
 	}
+	return strings.TrimSpace(subject + ": " + v.tallied(t, v.said) + ". " + latency)
+}
+
+// tallied says what became of levels; said names one with its difference.
+func (v *view) tallied(t tally, said func(*lab.Comparison) string) string {
 	var parts []string
 	if n := t.by[regressed]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d regressed%s, %s %s", n, t.total, t.reds(regressed), extreme("worst", n), v.said(t.worst)))
+		parts = append(parts, fmt.Sprintf("%d of %d regressed%s, %s %s", n, t.total, t.reds(regressed), extreme("worst", n), said(t.worst)))
 	} else {
 		parts = append(parts, fmt.Sprintf("none of %d regressed", t.total))
 	}
 	if n := t.by[improved]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d improved%s, %s %s", n, t.reds(improved), extreme("best", n), v.said(t.best)))
+		parts = append(parts, fmt.Sprintf("%d improved%s, %s %s", n, t.reds(improved), extreme("best", n), said(t.best)))
 	}
 	small := t.by[smallWorse] + t.by[smallBetter]
 	if n := t.by[equivalent] + small; n > 0 {
@@ -123,7 +131,7 @@ func (v *view) sentence(candidate lab.Variant) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return strings.TrimSpace(subject + ": " + strings.Join(parts, "; ") + ". " + latency)
+	return strings.Join(parts, "; ")
 }
 
 // twin reports whether a candidate is the base itself, run a second time.

@@ -67,7 +67,7 @@
   }
 
   // Filtering the comparisons.
-  const form = byId('filter'), table = byId('level-table');
+  const form = byId('filter'), table = byId('level-table'), all = byId('all');
   if (form && table) {
     const heads = [...table.tHead.rows[0].cells].map(th => th.textContent.trim());
     const column = name => heads.indexOf(name);
@@ -86,7 +86,6 @@
     const many = 1000, first = 300, total = Number(table.dataset.total);
     let limit = total > many ? first : Infinity;
     let linked; // a row that a link leads to is shown whatever the limit
-    const all = byId('all');
     const apply = () => {
       const find = value('find').toLowerCase(), rows = table.tBodies[0].rows;
       let matching = total - rows.length, shown = 0; // those that are not there yet
@@ -100,6 +99,8 @@
         if (!row.hidden) shown++;
       }
       all.hidden = matching <= limit;
+      // Paper repeats of a large page's comparisons only those that were asked for.
+      byId('levels').classList.toggle('asked', limit === Infinity || ['find', 'by-candidate', 'by-group', 'by-verdict'].some(value));
       byId('shown').textContent = `${shown} of ${total} shown`;
     };
     const filtered = () => {
@@ -148,6 +149,23 @@
     });
   }
 
-  // Paper shows everything, but of a large page what was opened.
-  addEventListener('beforeprint', () => document.body.classList.contains('large') || document.querySelectorAll('details').forEach(d => { d.open = true; }));
+  // Paper shows everything, but of a large page what was opened; it says what it leaves out.
+  const large = document.body.classList.contains('large');
+  let closed = [];
+  addEventListener('beforeprint', () => {
+    if (large) return;
+    closed = [...document.querySelectorAll('details:not([open])')];
+    closed.forEach(d => { d.open = true; });
+  });
+  addEventListener('afterprint', () => closed.splice(0).forEach(d => { d.open = false; }));
+  const everything = byId('print');
+  if (everything) {
+    everything.hidden = false;
+    everything.addEventListener('click', async () => {
+      await Promise.all([...document.querySelectorAll('section')].map(whole));
+      document.querySelectorAll('details').forEach(d => { d.open = true; });
+      if (all && !all.hidden) all.click();
+      requestAnimationFrame(() => print());
+    });
+  }
 })();
