@@ -69,8 +69,8 @@ func TestLamps(t *testing.T) {
 		t.Errorf("lit are %+v, want %+v", got, want)
 	}
 	lines := strings.Split(text(t, s, Options{}), "\n")
-	if want := "2 red, 2 amber; 0.08 false ambers are expected if nothing differs."; !strings.HasPrefix(lines[1], want) {
-		t.Errorf("the first sentence is %q, want %q", lines[1], want)
+	if want := "2 red, 2 amber; 0.08 false ambers are expected if nothing differs."; !strings.HasPrefix(lines[3], want) {
+		t.Errorf("behind the sentences of the two candidates stands %q, want %q", lines[3], want)
 	}
 	s.Run.Plan.Inject = 0.05
 	if got, want := newView(s, lab.QPS).lit(), (lampCount{red: 2, amber: 4, held: 1}); got != want {

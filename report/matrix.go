@@ -39,12 +39,6 @@ type matrixCell struct {
 	None                  bool // the run has no such level
 }
 
-// oneStep reports whether a run compares several candidates in one step, which one table
-// can show.
-func (b *builder) oneStep() bool {
-	return len(b.candidates) > 1 && len(b.groups) == 1 && len(b.groups[0].steps) == 1 && b.groups[0].name != lab.Paced
-}
-
 // matrices returns the tables of ratios that a page has: one where that holds everything,
 // none where it would say no more than the table of comparisons, else one per candidate.
 func (b *builder) matrices() []matrix {

@@ -182,23 +182,12 @@ func (b *builder) candidateParts() []candidatePart {
 
 // together says of all candidates of a run of one step what became of them.
 func (b *builder) together() candidatePart {
-	var t tally
+	p := candidatePart{Sentence: b.view.together(), Counts: b.tallyAll().parts()}
 	var all []entry
 	for _, c := range b.candidates {
-		for _, e := range b.told(c) {
-			t.add(e)
-			all = append(all, e)
-		}
+		all = append(all, b.told(c)...)
 	}
-	at := func(e entry) string { return b.name(e.candidate) + ", " + count(e.level.Clients, "client") }
-	said := func(c *lab.Comparison) string {
-		return fmt.Sprintf("%s, %s %s %s", b.name(c.Candidate), count(c.Level.Clients, "client"), percent(c.LogRatio), percentSpan(c.Lo, c.Hi))
-	}
-	p := candidatePart{
-		Sentence: fmt.Sprintf("%s, %s against %s: %s.", b.step(b.groups[0].steps[0]), count(len(b.candidates), "candidate"), b.name(b.Run.Base), b.tallied(t, said)),
-		Counts:   t.parts(),
-	}
-	p.Worst, p.More = b.worst(all, at)
+	p.Worst, p.More = b.worst(all, func(e entry) string { return b.name(e.candidate) + ", " + count(e.level.Clients, "client") })
 	return p
 }
 

@@ -57,11 +57,15 @@ func (v *view) opening() section {
 			out.intro = append(out.intro, s)
 		}
 	}
-	add(v.lamps())
-	for _, c := range v.candidates {
-		add(v.sentence(c))
+	if v.oneStep() {
+		add(v.together())
+	} else {
+		for _, c := range v.candidates {
+			add(v.sentence(c))
+		}
 	}
 	add(v.nothing())
+	add(v.lamps())
 	add(v.copies())
 	return out
 }
@@ -100,6 +104,13 @@ func (v *view) results(show string, words bool, whole string, f *footnotes) []se
 	case Response:
 		return v.sheet(v.decimals).responseSections()
 	}
+	if v.oneStep() {
+		out := []section{v.verdictsTogether(words, whole, f), {intro: []string{v.caveat(), v.legend()}}}
+		if len(v.clients) > 1 {
+			out = append(out, v.groupTable(words, f))
+		}
+		return out
+	}
 	var out []section
 	for _, c := range v.candidates {
 		out = append(out, v.verdicts(c, words, whole, f))
@@ -136,6 +147,25 @@ func (v *view) verdicts(candidate lab.Variant, words bool, whole string, f *foot
 	}
 	title := fmt.Sprintf("%s, %s / %s [%s interval]%s", sc.relative(), v.name(candidate), v.name(v.Run.Base),
 		share(1-v.plan.Alpha), whole)
+	return section{title: title, table: t, worded: true}
+}
+
+// verdictsTogether returns the table of a run of one step: a row per candidate.
+func (v *view) verdictsTogether(words bool, whole string, f *footnotes) section {
+	step := v.groups[0].steps[0]
+	t := &table{head: append([]string{"candidate"}, v.clientHeads()...), fixed: 1}
+	for _, c := range v.candidates {
+		cells := plain(v.name(c))
+		for _, n := range v.clients {
+			if e, ok := v.shownEntry(c, lab.Level{Step: step, Clients: n}); ok {
+				cells = append(cells, v.verdictCell(e, words, f))
+			} else {
+				cells = append(cells, cell{parts: []string{"", "", ""}})
+			}
+		}
+		t.rows = append(t.rows, row{cells: cells})
+	}
+	title := fmt.Sprintf("%s of %s, candidate / %s [%s interval]%s", scaleOf(v.metric).relative(), v.shownStep(step), v.name(v.Run.Base), share(1-v.plan.Alpha), whole)
 	return section{title: title, table: t, worded: true}
 }
 

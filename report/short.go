@@ -65,8 +65,8 @@ func (b *builder) short() shortPart {
 		out.Tiles = append(out.Tiles, t)
 	}
 	for _, c := range b.candidates {
-		if b.monitor(c) {
-			continue // its tile says what it is for
+		if b.monitor(c) || b.oneStep() && len(b.clients) == 1 {
+			continue // its tile says what it is for; one level is no group
 		}
 		if g, ok := b.candidateGroups(c); ok {
 			out.Groups = append(out.Groups, g)

@@ -104,6 +104,39 @@ func (v *view) sentence(candidate lab.Variant) string {
 	return strings.TrimSpace(subject + ": " + v.tallied(t, v.said) + ". " + latency)
 }
 
+// oneStep reports whether a run compares several candidates in one step, which one table
+// can show. A copy of the base is told apart from them.
+func (v *view) oneStep() bool {
+	return len(v.candidates) > 1 && !slices.ContainsFunc(v.candidates, v.twin) && len(v.groups) == 1 && len(v.groups[0].steps) == 1 && v.groups[0].name != lab.Paced
+}
+
+// tallyAll counts what became of the levels of all candidates.
+func (v *view) tallyAll() tally {
+	var t tally
+	for _, c := range v.candidates {
+		for _, e := range v.told(c) {
+			t.add(e)
+		}
+	}
+	return t
+}
+
+// together says of a run of one step what became of all its candidates.
+func (v *view) together() string {
+	what := v.step(v.groups[0].steps[0])
+	if v.metric != lab.QPS {
+		what += ", " + scaleOf(v.metric).name + " per op"
+	}
+	said := func(c *lab.Comparison) string {
+		s := v.name(c.Candidate) + " at " + count(c.Level.Clients, "client") + " " + percent(c.LogRatio)
+		if finite(c.Lo) && finite(c.Hi) {
+			s += " " + percentSpan(c.Lo, c.Hi)
+		}
+		return s
+	}
+	return fmt.Sprintf("%s, %s against %s: %s.", what, count(len(v.candidates), "candidate"), v.name(v.Run.Base), v.tallied(v.tallyAll(), said))
+}
+
 // tallied says what became of levels; said names one with its difference.
 func (v *view) tallied(t tally, said func(*lab.Comparison) string) string {
 	var parts []string
