@@ -19,7 +19,11 @@ func (e Earlier) String() string {
 	if e.Ops == 0 {
 		return e.Step
 	}
-	return fmt.Sprintf("%s, %d operations of %d clients", e.Step, e.Ops, e.Clients)
+	clients := "1 client"
+	if e.Clients != 1 {
+		clients = fmt.Sprintf("%d clients", e.Clients)
+	}
+	return fmt.Sprintf("%s, %d operations of %s", e.Step, e.Ops, clients)
 }
 
 // before returns the steps of a chain before one, each of as many clients.
