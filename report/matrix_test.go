@@ -77,6 +77,9 @@ func TestMatrices(t *testing.T) {
 		if len(tables) > 0 && len(ids) != p.Levels.Total {
 			t.Errorf("%s: cells lead to %d of %d comparisons", tt.name, len(ids), p.Levels.Total)
 		}
+		if r := p.Levels.First.Rows[0]; p.OneStep != (r.Step == "mysql@9.7/threads=4") || p.OneStep != (p.Levels.What == "candidate") {
+			t.Errorf("%s: comparisons begin with %s, the first with %q", tt.name, p.Levels.What, r.Step)
+		}
 		if got := text(t, tt.s, Options{View: Brief}); !strings.Contains(got, tt.sentence) {
 			t.Errorf("%s: the text lacks %q:\n%s", tt.name, tt.sentence, got)
 		}

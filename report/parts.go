@@ -22,7 +22,8 @@ type builder struct {
 
 // levelTable has one row per comparison: the part that is sorted and filtered.
 type levelTable struct {
-	Many       bool // more than one candidate, so that rows name theirs
+	What       string // what rows begin with: the step, or of a run of one step the candidate
+	Many       bool   // more than one candidate, so that rows name theirs beside the step
 	Candidates []string
 	Groups     []string
 	Verdicts   []string
@@ -68,8 +69,11 @@ type levelRow struct {
 
 func (b *builder) levelTable() levelTable {
 	t := levelTable{
-		Many: len(b.candidates) > 1, Width: plotWidth, Height: plotHeight,
+		What: "step", Many: len(b.candidates) > 1, Width: plotWidth, Height: plotHeight,
 		Ticks: b.axis.Ticks(), Band: b.axis.Band(), Middle: b.axis.Middle(), Unit: scaleOf(b.metric).unit,
+	}
+	if b.oneStep() {
+		t.What, t.Many = "candidate", false
 	}
 	for _, g := range b.groups {
 		t.Groups = append(t.Groups, clean(string(g.name)))
@@ -89,6 +93,9 @@ func (b *builder) levelTable() levelTable {
 			shown, _ := b.shownEntry(c, e.level)
 			r := b.levelRow(shown, id)
 			r.Group = groupOf[e.level.Step]
+			if b.oneStep() {
+				r.Step = r.Candidate
+			}
 			for _, word := range strings.Split(r.Word, ", ") { // regressed, red
 				if !slices.Contains(t.Verdicts, word) {
 					t.Verdicts = append(t.Verdicts, word)
