@@ -29,6 +29,9 @@ type object struct {
 }
 
 func readObject(path string) (object, error) {
+	if !isFile(path) {
+		return object{}, fmt.Errorf("%s is not a file", path) // a pipe would be waited for, a device may act
+	}
 	f, err := elf.Open(path)
 	if err != nil {
 		return object{}, err

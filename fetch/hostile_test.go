@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestExtractModes: a server that others could write to would run for us what they wrote.
@@ -250,5 +252,32 @@ func TestSweepAllocators(t *testing.T) {
 	sweepAllocators(filepath.Join(dir, "bookworm"))
 	if got := strings.Join(listTree(t, dir), " "); strings.Contains(got, "dead") || !strings.Contains(got, "keep") || !strings.Contains(got, "other") {
 		t.Errorf("left: %s", got)
+	}
+}
+
+// TestOddLibraries: what a binary asks for may be a pipe, which nobody must wait for.
+func TestOddLibraries(t *testing.T) {
+	root := t.TempDir()
+	pipe := filepath.Join(root, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, map[string]string{"x": string(fakeObject{needed: []string{pipe}}.bytes())})
+	missing, _, err := newLoaderView("", nil).check(filepath.Join(root, "x"))
+	if err != nil || len(missing) != 1 || missing[0].Library != pipe {
+		t.Errorf("missing %v, %v, want the pipe", missing, err)
+	}
+}
+
+// TestColon: a loader cannot be told of a directory with a colon in its name.
+func TestColon(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "a:b")
+	write(t, root, map[string]string{
+		"bin/mysqld": string(fakeObject{needed: []string{"libonly.so.1"}}.bytes()), "lib/libonly.so.1": string(fakeObject{soname: "libonly.so.1"}.bytes()),
+		"share/english/errmsg.sys": "",
+	})
+	_, err := (&Cache{Dir: t.TempDir()}).Build(context.Background(), "dir:"+root)
+	if err == nil || !strings.Contains(err.Error(), "colon") {
+		t.Errorf("got %v, want it told of the colon", err)
 	}
 }

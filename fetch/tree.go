@@ -50,6 +50,9 @@ func describe(ctx context.Context, name, root string) (lab.Build, error) {
 	if err := Preflight(b); err != nil {
 		return lab.Build{}, err
 	}
+	if i := slices.IndexFunc(b.LibraryPath, func(d string) bool { return strings.Contains(d, ":") }); i >= 0 {
+		return lab.Build{}, fmt.Errorf("%s: the loader takes a colon for the end of a path: put the tree, or the cache, where there is none", b.LibraryPath[i])
+	}
 	if b.Family, b.Version, err = askVersion(ctx, b); err != nil {
 		return lab.Build{}, err
 	}

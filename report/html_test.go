@@ -23,7 +23,7 @@ func html(t *testing.T, s lab.Summary) string {
 
 // hostile is the first summary with markup in every text that comes from outside.
 func hostile() lab.Summary {
-	const evil = `<script>alert(1)</script>"'` + "`" + `-->]]></style><img src=x onerror=alert(1)>` + "\u202e\x1b[31m{{.}}${x}</svg>"
+	const evil = `<script>alert(1)</script>"'` + "`" + `-->]]></style><img src=x onerror=alert(1)>` + "\u202e\u061c\u2066\u200f\x1b[31m{{.}}${x}</svg>"
 	s := first()
 	name := func(v *lab.Variant) { v.Build, v.Config, v.Engine = evil+v.Build, evil+v.Config, evil+v.Engine }
 	level := func(l *lab.Step) { l.Workload, l.Name = evil+l.Workload, evil+l.Name }

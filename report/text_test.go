@@ -106,7 +106,7 @@ func TestTextHarmless(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {
-			if r != '\n' && (unicode.IsControl(r) || r == '\u202e') {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 				t.Fatalf("%s holds %q", format, r)
 			}
 		}

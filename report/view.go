@@ -365,7 +365,7 @@ func clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029',
+		case r < ' ' || r >= 0x7f && r < 0xa0, r == '\u061c', r == '\u2028', r == '\u2029',
 			r >= '\u200e' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
 			return '\ufffd'
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -85,6 +86,9 @@ const maxFunctions = 4 << 20
 // .eh_frame, the number of functions, and a sorted table of (beginning, description), all
 // relative to the section. Other encodings than these, which linkers write, are not read.
 func readFunctions(file string) (*functions, error) {
+	if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("find functions: %s is not a file", file) // but a device that was mapped
+	}
 	f, err := elf.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("find functions: %w", err)
