@@ -73,7 +73,7 @@ func (w *watcher) counts(ctx context.Context, x run.Watched) (func(context.Conte
 			return err
 		}
 		defer conn.Close()
-		return do(func(ctx context.Context, text string) ([]string, [][]*string, error) { return query(ctx, conn, text) })
+		return do(waits.On(conn))
 	}
 	take := func(ctx context.Context) (s waits.Snapshot, err error) {
 		err = asked(ctx, func(ask waits.Query) (err error) {
@@ -258,34 +258,11 @@ func askPlan(ctx context.Context, conn *sql.Conn, st plan.Statement) (*plan.Node
 			return nil, fmt.Errorf("%s: %w", before, err)
 		}
 	}
-	columns, rows, err := query(ctx, conn, st.SQL)
+	columns, rows, err := waits.On(conn)(ctx, st.SQL)
 	if err != nil {
 		return nil, err
 	}
 	return plan.Parse(columns, rows)
-}
-
-// query returns the whole result of a statement as text; nil is NULL.
-func query(ctx context.Context, conn *sql.Conn, text string) (columns []string, out [][]*string, err error) {
-	rows, err := conn.QueryContext(ctx, text)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	if columns, err = rows.Columns(); err != nil {
-		return nil, nil, err
-	}
-	for rows.Next() {
-		row, dest := make([]*string, len(columns)), make([]any, len(columns))
-		for i := range row {
-			dest[i] = &row[i]
-		}
-		if err := rows.Scan(dest...); err != nil {
-			return nil, nil, err
-		}
-		out = append(out, row)
-	}
-	return columns, out, rows.Err()
 }
 
 // openSide opens a pool of connections to a server that is being watched.

@@ -51,27 +51,8 @@ func (c conn) must(t *testing.T, sql ...string) {
 }
 
 // query is a Query.
-func (c conn) query(ctx context.Context, sql string) (columns []string, out [][]*string, err error) {
-	rows, err := c.QueryContext(ctx, sql)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	if columns, err = rows.Columns(); err != nil {
-		return nil, nil, err
-	}
-	for rows.Next() {
-		row := make([]*string, len(columns))
-		to := make([]any, len(row))
-		for i := range row {
-			to[i] = &row[i]
-		}
-		if err := rows.Scan(to...); err != nil {
-			return nil, nil, err
-		}
-		out = append(out, row)
-	}
-	return columns, out, rows.Err()
+func (c conn) query(ctx context.Context, sql string) ([]string, [][]*string, error) {
+	return On(c.Conn)(ctx, sql)
 }
 
 // live is a server whose waits are timed, with an observer, a side session and a client.

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +12,31 @@ import (
 // Query runs one statement on the observer's own connection, which should have no default
 // schema: its statements are told from the clients' by that. A nil value is NULL.
 type Query func(ctx context.Context, sql string) (columns []string, rows [][]*string, err error)
+
+// On returns a Query that runs on conn. It reads whole results, so they should be small.
+func On(conn *sql.Conn) Query {
+	return func(ctx context.Context, text string) (columns []string, out [][]*string, err error) {
+		rows, err := conn.QueryContext(ctx, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer rows.Close()
+		if columns, err = rows.Columns(); err != nil {
+			return nil, nil, err
+		}
+		for rows.Next() {
+			row, dest := make([]*string, len(columns)), make([]any, len(columns))
+			for i := range row {
+				dest[i] = &row[i]
+			}
+			if err := rows.Scan(dest...); err != nil {
+				return nil, nil, err
+			}
+			out = append(out, row)
+		}
+		return columns, out, rows.Err()
+	}
+}
 
 // source is a table of sums that only grow.
 type source struct {
