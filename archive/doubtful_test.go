@@ -46,17 +46,18 @@ func TestRelativeAmongAbsolute(t *testing.T) {
 // their mean would be that of none.
 func TestUnfairSamples(t *testing.T) {
 	name := folderName + "sb.vm." + testName
-	text := strings.ReplaceAll(vmstatText(), " 13", " 1,3") // context switches from 1300 to 1399
-	r := readMap(t, map[string]string{name: text}, Options{})
-	if len(r.Records) > 0 {
-		t.Errorf("averages of what could be read: %v", asText(r.Records))
-	}
-	last := r.Problems[len(r.Problems)-1].Msg
-	if !slices.ContainsFunc(r.Problems, func(p Problem) bool { return strings.Contains(p.Msg, "no fair sample of them: no averages") }) {
-		t.Errorf("%d problems, the last %s", len(r.Problems), last)
+	for _, separator := range []string{",", ".", "\u00a0"} {
+		text := strings.ReplaceAll(vmstatText(), " 13", " 1"+separator+"3") // context switches from 1300 to 1399
+		r := readMap(t, map[string]string{name: text}, Options{})
+		if len(r.Records) > 0 {
+			t.Errorf("averages of what could be read: %v", asText(r.Records))
+		}
+		if !slices.ContainsFunc(r.Problems, func(p Problem) bool { return strings.Contains(p.Msg, "no fair sample of them: no averages") }) {
+			t.Errorf("thousands with %q: %d problems, and none says that there are no averages", separator, len(r.Problems))
+		}
 	}
 	io := folderName + "sb.io." + testName
-	r = readMap(t, map[string]string{io: strings.ReplaceAll(iostatText, ".00", ",00")}, Options{})
+	r := readMap(t, map[string]string{io: strings.ReplaceAll(iostatText, ".00", ",00")}, Options{})
 	if len(r.Records) > 0 || len(r.Problems) == 0 {
 		t.Errorf("iostat with decimal commas: %v, %v", asText(r.Records), r.Problems)
 	}

@@ -101,7 +101,7 @@ func vmRow(fs []string, at map[string]int, width int) (cs, us, sy float64, ok bo
 		if !have {
 			return 0, 0, 0, false
 		}
-		if *x.to, ok = number(fs[i]); !ok {
+		if *x.to, ok = number(fs[i]); !ok || strings.Contains(fs[i], ".") { // they are whole: a dot stands between thousands
 			return 0, 0, 0, false
 		}
 	}
