@@ -142,7 +142,7 @@ func TestNameless(t *testing.T) {
 		Origin: "apt bookworm-security", Packages: []lab.Package{{Name: "libc6"}, {Name: "mariadb-server-core", Version: "1:10.11.19-0+deb12u1"}},
 	}}}
 	want := "candidate: 41 % of the sampled CPU time is in functions without a name (mariadbd 39 %, libaio.so.1 2 %); its names are in the package mariadb-server-core-dbgsym 1:10.11.19-0+deb12u1" +
-		" of Debian's archive of debug symbols, suite bookworm-security-debug: unpack it and watch again: --again --symbols DIR"
+		" of Debian's archive of debug symbols, suite bookworm-security-debug: unpack it and explain again with --symbols DIR"
 	got := slices.DeleteFunc(Explain(in).Doubts, func(s string) bool { return !strings.Contains(s, "without a name") })
 	if d := cmp.Diff([]string{want}, got); d != "" {
 		t.Errorf("doubts (-want +got):\n%s", d)

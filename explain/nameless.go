@@ -54,7 +54,7 @@ func (x *evidence) nameless(side string, v lab.Variant, seen []lab.Observation) 
 
 // wantSymbols says where the symbols of a build are to be had.
 func wantSymbols(b lab.Build) string {
-	const then = "unpack it and watch again: --again --symbols DIR"
+	const then = "unpack it and explain again with --symbols DIR"
 	suite, ok := strings.CutPrefix(b.Origin, "apt ")
 	i := slices.IndexFunc(b.Packages, func(p lab.Package) bool { return strings.Contains(p.Name, "-server-core") })
 	if !ok || i < 0 {

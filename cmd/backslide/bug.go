@@ -56,7 +56,7 @@ func (e *env) storedExplanation(ctx context.Context, r lab.Run, c lab.Comparison
 		return nil, err
 	}
 	defer st.Close()
-	ev, err := evidenceOf(ctx, st, r, sides(c)...)
+	ev, err := evidenceOf(ctx, st, r, e.symbolDir, sides(c)...)
 	if err != nil || !ev.both(c) {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (w *wiring) diagnose(ctx context.Context, s *setup, sum lab.Summary) error 
 	if len(called) == 0 {
 		return nil
 	}
-	ev, err := evidenceOf(ctx, w.store, sum.Run)
+	ev, err := evidenceOf(ctx, w.store, sum.Run, w.symbols)
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,14 @@ type evidence struct {
 	store *store.Store
 	run   lab.Run
 	seen  []lab.Observation // by round
+
+	symbols string // the user's directory with files of symbols; "": none
 }
 
 // evidenceOf reads what diagnoses of a run have seen: of the given cells, or of all
-// without any.
-func evidenceOf(ctx context.Context, st *store.Store, r lab.Run, of ...lab.Cell) (evidence, error) {
-	ev := evidence{store: st, run: r}
+// without any. symbols is the user's directory with files of symbols; "": none.
+func evidenceOf(ctx context.Context, st *store.Store, r lab.Run, symbols string, of ...lab.Cell) (evidence, error) {
+	ev := evidence{store: st, run: r, symbols: symbols}
 	kept, err := st.Kept(ctx, r.ID)
 	if err != nil {
 		return ev, err
@@ -46,11 +48,11 @@ func evidenceOf(ctx context.Context, st *store.Store, r lab.Run, of ...lab.Cell)
 // explain judges what is known of a comparison, and returns the stacks that it has the
 // call tree from.
 func (ev evidence) explain(ctx context.Context, c lab.Comparison) (lab.Explanation, profiles, error) {
+	p, unread := ev.profiles(ctx, c)
 	in := explain.Input{
 		Comparison: c, Run: ev.run, At: time.Now(),
-		CandidateSeen: ev.of(c, c.Candidate), PlanDiff: planDiff,
+		BaseSeen: p.baseSeen, CandidateSeen: p.candidateSeen, PlanDiff: planDiff,
 	}
-	in.BaseSeen = beside(ev.of(c, c.Base), in.CandidateSeen)
 	for _, side := range []struct {
 		v  lab.Variant
 		to *[]lab.Slice
@@ -61,13 +63,12 @@ func (ev evidence) explain(ctx context.Context, c lab.Comparison) (lab.Explanati
 		}
 	}
 	x := explain.Explain(in)
-	p, err := ev.profiles(ctx, c)
-	if err == nil && p.both() {
+	if unread == nil && p.both() {
 		x.SampledBy = p.base.Profile.Event
-		x.Calls, err = p.calls()
+		x.Calls, unread = p.calls()
 	}
-	if err != nil {
-		x.Doubts = append(x.Doubts, "no call tree: "+err.Error())
+	if unread != nil {
+		x.Doubts = append(x.Doubts, "no call tree: "+unread.Error())
 	}
 	return x, p, nil
 }

@@ -117,7 +117,7 @@ func (e *env) gather(ctx context.Context, st *store.Store, sum lab.Summary, c la
 	if f.stored {
 		of = sides(c)
 	}
-	ev, err := evidenceOf(ctx, st, sum.Run, of...)
+	ev, err := evidenceOf(ctx, st, sum.Run, e.symbolDir, of...)
 	if err != nil {
 		return ev, err
 	}
@@ -132,7 +132,7 @@ func (e *env) gather(ctx context.Context, st *store.Store, sum lab.Summary, c la
 	if err != nil {
 		return ev, err
 	}
-	return evidenceOf(ctx, st, r)
+	return evidenceOf(ctx, st, r, e.symbolDir)
 }
 
 // exportStacks writes the call stacks of both sides, all rounds together, and their

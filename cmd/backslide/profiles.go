@@ -16,36 +16,45 @@ import (
 // profiles are the call stacks of both sides of a comparison, those of all rounds added up.
 type profiles struct {
 	base, candidate stacks.Side
+	baseSeen        []lab.Observation // with the names that the stacks have
+	candidateSeen   []lab.Observation
 	spinners        []stacks.Spinner // of both families
 }
 
-// profiles reads the stacks of both sides of a comparison.
+// profiles reads the stacks of both sides of a comparison, with the names that functions
+// have by the symbols that are there now: in the user's directory, and where they are
+// looked for anyway. With an error it still has what was seen.
 func (ev evidence) profiles(ctx context.Context, c lab.Comparison) (profiles, error) {
+	p := profiles{candidateSeen: ev.of(c, c.Candidate)}
+	p.baseSeen = beside(ev.of(c, c.Base), p.candidateSeen)
 	kept, err := ev.store.Kept(ctx, ev.run.ID)
 	if err != nil {
-		return profiles{}, err
+		return p, err
 	}
-	var p profiles
-	cand := ev.of(c, c.Candidate)
-	if p.base, err = profiled(ev.store, kept, beside(ev.of(c, c.Base), cand)); err != nil {
-		return profiles{}, err
-	}
-	if p.candidate, err = profiled(ev.store, kept, cand); err != nil {
-		return profiles{}, err
-	}
-	for _, v := range []lab.Variant{c.Base, c.Candidate} {
-		if side := ev.run.Sides[v.String()]; side != nil {
+	for _, s := range []struct {
+		v    lab.Variant
+		to   *stacks.Side
+		seen *[]lab.Observation
+	}{{c.Base, &p.base, &p.baseSeen}, {c.Candidate, &p.candidate, &p.candidateSeen}} {
+		names := &stacks.Files{}
+		if side := ev.run.Sides[s.v.String()]; side != nil {
+			names.Debug = symbolDirs(ev.symbols, side.Build)
 			p.spinners = append(p.spinners, stacks.Spinners(side.Build.Family)...)
+		}
+		if *s.to, *s.seen, err = profiled(ev.store, kept, *s.seen, names); err != nil {
+			return p, err
 		}
 	}
 	return p, nil
 }
 
-// profiled adds up the stacks of one side over all rounds; without a profile if there are none.
-func profiled(st *store.Store, kept []store.File, seen []lab.Observation) (stacks.Side, error) {
+// profiled adds up the stacks of one side over all rounds; without a profile if there are
+// none. What was seen comes back with the names that names finds.
+func profiled(st *store.Store, kept []store.File, seen []lab.Observation, names *stacks.Files) (stacks.Side, []lab.Observation, error) {
 	var all []*stacks.Profile
 	cpu, n := 0.0, 0
-	for _, o := range seen {
+	seen = slices.Clone(seen)
+	for i, o := range seen {
 		if o.Key.Kind != lab.Stacks.Kind() {
 			continue
 		}
@@ -55,11 +64,18 @@ func profiled(st *store.Store, kept []store.File, seen []lab.Observation) (stack
 			}
 			err := readKept(st, f, func(r io.Reader) error {
 				p, err := stacks.ReadPprof(r)
+				if err != nil {
+					return err
+				}
+				p, renamed := names.Rename(p)
+				if len(renamed) > 0 {
+					seen[i] = withNames(o, p, renamed)
+				}
 				all = append(all, p)
-				return err
+				return nil
 			})
 			if err != nil {
-				return stacks.Side{}, fmt.Errorf("stacks %q: %w", f.Name, err)
+				return stacks.Side{}, seen, fmt.Errorf("stacks %q: %w", f.Name, err)
 			}
 		}
 		for _, f := range slices.Concat(o.Functions, o.Background) {
@@ -68,13 +84,13 @@ func profiled(st *store.Store, kept []store.File, seen []lab.Observation) (stack
 		n++
 	}
 	if len(all) == 0 {
-		return stacks.Side{}, nil
+		return stacks.Side{}, seen, nil
 	}
 	p, err := stacks.Merge(all...)
 	if p != nil && p.Total().Samples == 0 {
-		return stacks.Side{}, errors.Join(err, errors.New("the profiles have no samples"))
+		return stacks.Side{}, seen, errors.Join(err, errors.New("the profiles have no samples"))
 	}
-	return stacks.Side{Profile: p, CPUPerOp: cpu / float64(n)}, err
+	return stacks.Side{Profile: p, CPUPerOp: cpu / float64(n)}, seen, err
 }
 
 // both reports whether there are stacks of both sides.

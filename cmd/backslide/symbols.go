@@ -20,6 +20,33 @@ func symbolDirs(user string, b lab.Build) []string {
 	return slices.Compact(dirs)
 }
 
+// withNames returns what was seen of stacks with functions renamed as in p, the profile
+// that it is from. What spins keeps its name.
+func withNames(o lab.Observation, p *stacks.Profile, renamed map[string]string) lab.Observation {
+	o.Functions, o.Background = withFunctions(o.Functions, renamed), withFunctions(o.Background, renamed)
+	o.Unknown, o.Nameless = p.UnknownShare(), nameless(p)
+	return o
+}
+
+// withFunctions renames functions, and adds up those that then have the same name.
+func withFunctions(amounts []lab.Amount, renamed map[string]string) []lab.Amount {
+	var out []lab.Amount
+	at := map[string]int{}
+	for _, a := range amounts {
+		if name, ok := renamed[a.Name]; ok {
+			a.Name = stacks.Short(name)
+		}
+		i, ok := at[a.Name]
+		if !ok {
+			at[a.Name] = len(out)
+			out = append(out, a)
+			continue
+		}
+		out[i].Value += a.Value
+	}
+	return out
+}
+
 // nameless returns the shares of the CPU time without a function's name, by file.
 func nameless(p *stacks.Profile) []lab.Amount {
 	of := map[string]float64{}

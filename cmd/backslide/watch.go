@@ -138,6 +138,7 @@ func (w *watcher) stacks(ctx context.Context, x run.Watched) (func(context.Conte
 			return lab.Observation{}, err
 		}
 		all := seen.profiles[0]
+		all.BuildIDs = names.BuildIDs()
 		o := lab.Observation{Unknown: all.UnknownShare(), Nameless: nameless(all), Notes: seen.notes}
 		family := w.setup.builds[x.Key.Cell.Variant.Build].Family
 		cpu := (sl.Usage.ServerUser + sl.Usage.ServerSystem) / float64(sl.Ops)

@@ -20,7 +20,7 @@ func (e *env) whys(ctx context.Context, sum lab.Summary) ([]report.Why, error) {
 		return nil, err
 	}
 	defer st.Close()
-	ev, err := evidenceOf(ctx, st, sum.Run)
+	ev, err := evidenceOf(ctx, st, sum.Run, e.symbolDir)
 	if err != nil || len(ev.seen) == 0 {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (p *Profile) WritePprof(w io.Writer) error {
 		DefaultSampleType: p.Event,
 		PeriodType:        &profile.ValueType{Type: p.Event, Unit: p.Unit},
 	}
-	b := pprofBuilder{out: out, locations: map[Frame]*profile.Location{}, mappings: map[string]*profile.Mapping{}}
+	b := pprofBuilder{out: out, ids: p.BuildIDs, locations: map[Frame]*profile.Location{}, mappings: map[string]*profile.Mapping{}}
 	p.Stacks(func(stack []Frame, a Amount) bool {
 		s := &profile.Sample{Value: []int64{a.Samples, whole(a.Weight)}}
 		for i := len(stack) - 1; i >= 0; i-- {
@@ -43,6 +43,7 @@ func whole(v float64) int64 {
 
 type pprofBuilder struct {
 	out       *profile.Profile
+	ids       map[string]string // of files
 	locations map[Frame]*profile.Location
 	mappings  map[string]*profile.Mapping
 }
@@ -74,8 +75,8 @@ func (b *pprofBuilder) mapping(dso string) *profile.Mapping {
 	}
 	m := b.mappings[dso]
 	if m == nil {
-		// No addresses were kept, so there is nothing for pprof to symbolise.
-		m = &profile.Mapping{ID: uint64(len(b.out.Mapping) + 1), File: dso, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+		// No addresses were kept but in names, so there is nothing for pprof to symbolise.
+		m = &profile.Mapping{ID: uint64(len(b.out.Mapping) + 1), File: dso, BuildID: b.ids[dso], HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 		b.out.Mapping = append(b.out.Mapping, m)
 		b.mappings[dso] = m
 	}
@@ -93,6 +94,15 @@ func ReadPprof(r io.Reader) (*Profile, error) {
 		return nil, fmt.Errorf("read a pprof profile: it has other values than the number of samples and their weight, so it was not written here")
 	}
 	p := &Profile{Event: in.SampleType[1].Type, Unit: in.SampleType[1].Unit}
+	for _, m := range in.Mapping {
+		if m.BuildID == "" {
+			continue
+		}
+		if p.BuildIDs == nil {
+			p.BuildIDs = map[string]string{}
+		}
+		p.BuildIDs[m.File] = m.BuildID
+	}
 	for _, s := range in.Sample {
 		var stack []Frame
 		for i := len(s.Location) - 1; i >= 0; i-- {

@@ -45,6 +45,10 @@ type Profile struct {
 	Event string // as perf names it: cycles, cpu-clock:u
 	Unit  string // of weights: nanoseconds, samples, or the event's name
 
+	// BuildIDs are those of files that functions without a symbol are in, by DSO and in hex,
+	// so that their names can be looked up later: see Files.Rename.
+	BuildIDs map[string]string
+
 	total  Amount
 	frames []Frame
 	byName map[Frame]int32
@@ -155,6 +159,12 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 			sum.Event, sum.Unit = p.Event, p.Unit
 		case sum.Event != p.Event || sum.Unit != p.Unit:
 			return nil, fmt.Errorf("merge profiles: one counts %s in %s, another %s in %s: these do not add up", sum.Event, sum.Unit, p.Event, p.Unit)
+		}
+		for dso, id := range p.BuildIDs {
+			if sum.BuildIDs == nil {
+				sum.BuildIDs = map[string]string{}
+			}
+			sum.BuildIDs[dso] = id
 		}
 		p.Stacks(func(stack []Frame, a Amount) bool {
 			sum.Add(stack, a)

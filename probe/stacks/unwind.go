@@ -23,6 +23,7 @@ type Files struct {
 	Debug []string
 
 	starts map[string]*functions
+	byID   map[string]map[uint64]string // symbols by build id, of files that may be gone: see Rename
 }
 
 // functions are those of one file.
@@ -30,6 +31,7 @@ type functions struct {
 	begin    []uint64          // addresses, ascending
 	symbols  map[uint64]string // by address, of those that have one
 	segments []elf.ProgHeader
+	buildID  string // in hex; "": it has none
 }
 
 // Name names the function at an offset of a file by where it begins: [mariadbd+0xe49340].
@@ -102,7 +104,7 @@ func readFunctions(file string) (*functions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find functions of %s: %w", file, err)
 	}
-	fn := &functions{begin: begin}
+	fn := &functions{begin: begin, buildID: buildIDOf(f)}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
 			fn.segments = append(fn.segments, p.ProgHeader)

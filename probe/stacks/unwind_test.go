@@ -336,3 +336,51 @@ func FuzzFiles(f *testing.F) {
 		files.readSymbols(file) // also of a file without a table of functions
 	})
 }
+
+// TestRename: functions of a stored profile get the names of symbols that came later, of
+// the same build id only, though the program itself is gone by then.
+func TestRename(t *testing.T) {
+	p := newStripped(t, "--build-id=sha1")
+	id := buildID(p.program)
+	var sampled Files
+	old := sampled.Name(p.program, p.offset+5)
+	if !strings.HasPrefix(old, "[program+0x") {
+		t.Fatalf("%s has a name already", old)
+	}
+	at := func(name string) []Frame {
+		return []Frame{{Name: "main", DSO: p.program}, {Name: name, DSO: p.program}}
+	}
+	profile := &Profile{Event: "cpu-clock", Unit: "ns", BuildIDs: sampled.BuildIDs()}
+	profile.Add(at(old), Amount{Weight: 30, Samples: 3, Squares: 300})
+	profile.Add(at("far_away"), Amount{Weight: 10, Samples: 1, Squares: 100})
+	var kept bytes.Buffer
+	if err := profile.WritePprof(&kept); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := ReadPprof(&kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(p.program); err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := t.TempDir(), t.TempDir()
+	file := filepath.Join(".build-id", id[:2], id[2:]+".debug")
+	p.copy(t, p.symbols, filepath.Join(right, file))
+	p.copy(t, "/bin/sh", filepath.Join(wrong, file))
+
+	got, renamed := (&Files{Debug: []string{right}}).Rename(stored)
+	if len(renamed) != 1 || renamed[old] != "far_away" {
+		t.Errorf("renamed %v, want %s to far_away", renamed, old)
+	}
+	if flat := got.Flat(); flat[0].Name != "far_away" || flat[0].Self.Samples != 4 || got.Total() != stored.Total() {
+		t.Errorf("after renaming: %+v of %+v, want 4 samples in far_away of %+v", flat, got.Total(), stored.Total())
+	}
+	if got, renamed := (&Files{Debug: []string{wrong}}).Rename(stored); got != stored || renamed != nil {
+		t.Errorf("symbols of another build renamed %v", renamed)
+	}
+	stored.BuildIDs = nil
+	if _, renamed := (&Files{Debug: []string{right}}).Rename(stored); renamed != nil {
+		t.Errorf("without the build id, %v were renamed", renamed)
+	}
+}
