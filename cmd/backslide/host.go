@@ -60,12 +60,25 @@ func (h *host) Start(ctx context.Context, v lab.Variant, dir string, watch lab.I
 		return nil, err
 	}
 	out := &side{Server: s, build: h.builds[v.Build], config: h.configs[v.Config], engine: v.Engine, dir: dir}
-	if b := out.build; b.Family == lab.MySQL && !b.AtLeast(5, 7, 0) {
-		out.own = tasks(s.PID())
-		// That which was made last answered us.
-		out.own = out.own[:max(0, len(out.own)-1)]
+	if out.build.Family == lab.MySQL {
+		out.own = ownThreads(s.PID())
 	}
 	return out, nil
+}
+
+// ownThreads returns the threads that a server that has just become ready has for itself.
+// One has answered us already: of servers that name their threads that which is named for
+// it, of others the one that was made last.
+func ownThreads(pid int) []int {
+	all := tasks(pid)
+	own := slices.DeleteFunc(slices.Clone(all), func(tid int) bool {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+		return err == nil && strings.TrimSpace(string(name)) == "connection" // MySQL from 8.0.27 on
+	})
+	if len(own) == len(all) {
+		own = own[:max(0, len(own)-1)]
+	}
+	return own
 }
 
 // Clone is run.Host's.
@@ -127,11 +140,12 @@ type side struct {
 	config lab.Config
 	engine string
 	dir    string // of its data
-	own    []int  // threads, ascending, that the server has for itself; nil: it tells which serve whom
+	own    []int  // threads, ascending, that the server had for itself when it was ready; nil: it tells which serve whom
 }
 
-// Serving is run.Server's. A server that tells us nothing has all threads of its own when
-// it is ready; those that come later serve connections.
+// Serving is run.Server's, for servers that do not tell which thread serves whom, as MySQL
+// does not before 5.7 and without its Performance Schema. A server has all threads of its
+// own when it is ready; those that come later serve connections.
 func (s *side) Serving() []int {
 	if s.own == nil {
 		return nil
