@@ -233,17 +233,51 @@ func (x *evidence) blockedCauses() []lab.Cause {
 	if busy, ok := x.others(left); ok && x.switching(left) == nil {
 		return append(out, lab.Cause{Kind: lab.HostCause, What: othersDid, Amount: left, Evidence: []string{"answers waited for the client to have a CPU; " + busy}})
 	}
+	return append(out, x.unnamed(left))
+}
+
+// unnamed is the cause that is blocking which no timed event accounts for.
+func (x *evidence) unnamed(left lab.Component) lab.Cause {
 	c := lab.Cause{Kind: lab.BlockedCause, What: "being blocked on nothing that is instrumented", Amount: left}
 	if n := len(x.common(lab.Waits)); n < 2 {
 		c.What = "being blocked"
 		c.Evidence = []string{"on what is not known: there are fewer than two rounds with waits timed on both sides"}
+	} else if vague := x.vague(left); len(vague) > 0 {
+		c.What = "being blocked, on waits that vary too much between rounds to be told apart"
+		c.Evidence = vague
 	}
 	c.Evidence = append(c.Evidence, x.switching(left)...)
 	for _, s := range x.list(slices.Concat(x.around, x.stages), left) {
 		c.Evidence = append(c.Evidence, "in "+s+" (waits without an instrument and CPU time are in it too)")
 	}
 	c.Evidence = append(c.Evidence, x.lockCounters(left)...)
-	return append(out, c)
+	return c
+}
+
+// vague returns the timed events that do not hold, if they make much of what is left: then
+// it is not true that no instrument saw it, only that more rounds are needed to say which.
+func (x *evidence) vague(left lab.Component) []string {
+	const much = 0.5 // of what is left
+	var of []lab.Component
+	sum := 0.0
+	for _, e := range x.events {
+		if !e.Holds() && e.Diff*left.Diff > 0 {
+			of = append(of, e)
+			sum += math.Abs(e.Diff)
+		}
+	}
+	if sum < much*math.Abs(left.Diff) {
+		return nil
+	}
+	slices.SortStableFunc(of, func(a, b lab.Component) int { return cmp.Compare(math.Abs(b.Diff), math.Abs(a.Diff)) })
+	var out []string
+	for _, e := range of[:min(len(of), named)] {
+		if math.Abs(e.Diff) < worthNaming*math.Abs(left.Diff) {
+			break
+		}
+		out = append(out, strings.Join(append([]string{"perhaps " + e.Name + ": " + amounts(e)}, x.times(e)...), "; "))
+	}
+	return append(out, "watch more rounds to tell: --again")
 }
 
 const worthNaming = 0.01 // share of the difference under which nothing is named as a cause
@@ -269,32 +303,29 @@ func (x *evidence) switching(left lab.Component) []string {
 	return []string{c.Name + ": " + amounts(c)}
 }
 
-// lockCounters returns what counters of the server say of waiting and locking.
+// lockCounters returns what counters of the server say of waiting, locking and syncing.
 func (x *evidence) lockCounters(left lab.Component) []string {
 	var out []string
 	for _, c := range x.counters {
 		name := strings.ToLower(c.Name)
-		if c.Holds() && c.Diff*left.Diff > 0 && (strings.Contains(name, "wait") || strings.Contains(name, "lock_time")) && len(out) < named {
+		if c.Holds() && c.Diff*left.Diff > 0 && containsAny(name, "wait", "lock_time", "fsync", "_syncs") && len(out) < named {
 			out = append(out, c.Name+": "+amounts(c))
 		}
 	}
 	return out
 }
 
+func containsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
 // times says how often an event was waited for, where that is known.
 func (x *evidence) times(e lab.Component) []string {
-	counts := func(o lab.Observation) []lab.Amount {
-		out := slices.Clone(o.Events)
-		for i := range out {
-			out[i].Value = out[i].Count
-		}
-		return out
-	}
-	s, ok := x.table(lab.Waits, counts)[e.Name]
-	if !ok || mean(s.base)+mean(s.cand) == 0 {
+	t := e.Tallies
+	if t == nil || t.Base.Times+t.Candidate.Times == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("waited for %s times per operation, %s in the base", number(mean(s.cand)), number(mean(s.base)))}
+	return []string{fmt.Sprintf("waited for %s times per operation, %s in the base", number(t.Candidate.TimesPerOp), number(t.Base.TimesPerOp))}
 }
 
 // unexplained returns what of the difference no cause accounts for.

@@ -98,13 +98,13 @@ func newCase(in Input) *evidence {
 	if x.backgroundWorks() {
 		x.behind = x.rounds(lab.Stacks, "sec/op", func(o lab.Observation) []lab.Amount { return o.Background }, byMean)
 	}
-	x.around = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Around }, bySquare)
-	x.stages = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Stages }, bySquare)
-	x.statements = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Statements }, bySquare)
-	x.digests = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Digests }, bySquare)
-	x.tables = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Tables }, bySquare)
-	x.files = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.FileIO }, bySquare)
-	x.otherWaits = x.rounds(lab.Waits, "sec/op", func(o lab.Observation) []lab.Amount { return o.Others }, bySquare)
+	x.around = x.timed(func(o lab.Observation) []lab.Amount { return o.Around })
+	x.stages = x.timed(func(o lab.Observation) []lab.Amount { return o.Stages })
+	x.statements = x.timed(func(o lab.Observation) []lab.Amount { return o.Statements })
+	x.digests = x.timed(func(o lab.Observation) []lab.Amount { return o.Digests })
+	x.tables = x.timed(func(o lab.Observation) []lab.Amount { return o.Tables })
+	x.files = x.timed(func(o lab.Observation) []lab.Amount { return o.FileIO })
+	x.otherWaits = x.timed(func(o lab.Observation) []lab.Amount { return o.Others })
 	x.plans = x.planChanges()
 	x.observed()
 	return x

@@ -246,11 +246,12 @@ func totals(table map[string]series, rounds int) series {
 
 // waits returns the wait events. Where they come to more than the time that threads were
 // blocked, part of them was spent on a CPU: timing itself, and spinning before sleeping.
-// They are then scaled to fit.
+// They are then scaled to fit. Where something is missing, the rest is not the time
+// blocked, and they are left as they were timed.
 func (x *evidence) waits() []lab.Component {
 	events := blocking
-	if x.rest == nil {
-		return x.rounds(lab.Waits, "sec/op", events, bySquare)
+	if !x.complete || x.rest == nil {
+		return x.timed(events)
 	}
 	all := totals(x.seconds(lab.Waits, events), len(x.common(lab.Waits)))
 	fit := func(sum, blocked float64) float64 {
@@ -260,13 +261,13 @@ func (x *evidence) waits() []lab.Component {
 		return max(0, blocked) / sum
 	}
 	base, cand := fit(mean(all.base), mean(x.rest.base)), fit(mean(all.cand), mean(x.rest.cand))
-	if (base < 1 || cand < 1) && x.complete {
+	if base < 1 || cand < 1 {
 		x.doubt("wait events come to more time than threads were blocked, so that part of it was spent on a CPU or waiting for one: they are scaled to fit (base " +
 			percent(base) + ", candidate " + percent(cand) + " of what was timed)")
 	}
 	scaled := &evidence{Input: x.Input, budget: x.budget}
 	scaled.BaseSeen, scaled.CandidateSeen = scale(x.BaseSeen, base), scale(x.CandidateSeen, cand)
-	return scaled.rounds(lab.Waits, "sec/op", events, bySquare)
+	return x.tallied(scaled.rounds(lab.Waits, "sec/op", events, bySquare), events)
 }
 
 // blocking returns the events that threads may have been blocked in: not taking latches

@@ -79,6 +79,25 @@ type Component struct {
 	Share     float64 `json:"share"` // Diff as a share of the difference in time per operation; 0 where that makes no sense
 	N         int     `json:"n"`     // replicates on each side
 	Note      string  `json:"note,omitempty"`
+
+	// Tallies are what the times of a wait, a stage, a statement, a file or a table are made
+	// of; nil of everything else.
+	Tallies *Tallies `json:"tallies,omitempty"`
+}
+
+// Tallies are what was counted and timed of something on both sides.
+type Tallies struct {
+	Base      Tally `json:"base"`
+	Candidate Tally `json:"candidate"`
+}
+
+// Tally is by how much the servers' sums of it (SUM_TIMER_WAIT, COUNT_STAR) grew in all
+// rounds together. Sides that did not do equally many operations have tallies that only
+// TimesPerOp compares.
+type Tally struct {
+	Seconds    float64 `json:"total_sec"`    // as timed, of all threads that are meant
+	Times      float64 `json:"total_times"`  // rows of tables; 0: not counted
+	TimesPerOp float64 `json:"times_per_op"` // over all operations; 0: not counted
 }
 
 // Holds reports whether the interval of c excludes zero.

@@ -60,6 +60,9 @@ func (a *answer) sections(width int) []section {
 // caveat says how to read intervals.
 func (a *answer) caveat() string {
 	s := "Brackets are 99 % intervals over restarts; a cause is named only where its interval excludes zero. ▼ worse, ▲ better than the base."
+	if slices.ContainsFunc(a.lists(), amountList.tallied) {
+		s += " Ratios are the candidate's over the base's, per operation; totals are of all rounds in which waits were timed."
+	}
 	if a.SampledBy != "" {
 		s += fmt.Sprintf(" Stacks were sampled by %s.", clean(a.SampledBy))
 	}

@@ -25,6 +25,13 @@ func explanation() lab.Explanation {
 		c.Unit, c.Share = unit, 0
 		return c
 	}
+	tallied := func(c lab.Component, baseOps, candOps, baseTimes, candTimes float64) lab.Component {
+		c.Tallies = &lab.Tallies{
+			Base:      lab.Tally{Seconds: c.Base * baseOps, Times: baseTimes * baseOps, TimesPerOp: baseTimes},
+			Candidate: lab.Tally{Seconds: c.Candidate * candOps, Times: candTimes * candOps, TimesPerOp: candTimes},
+		}
+		return c
+	}
 	call := func(name string, base, cand, half float64, calls ...lab.Call) lab.Call {
 		return lab.Call{Total: sec(name, base, cand, half), Self: sec(name, 1e-6, 1e-6, 1e-6), Calls: calls}
 	}
@@ -38,7 +45,7 @@ func explanation() lab.Explanation {
 		call("ret_from_fork [kernel]", 3e-6, 5e-6, 2e-6))
 	cpu := sec("server CPU", 520e-6, 890e-6, 21e-6)
 	spin := sec("waiting that burns CPU", 30e-6, 161e-6, 18e-6)
-	wait := sec("wait/synch/sxlock/innodb/hash_table_locks", 22e-6, 109e-6, 12e-6)
+	wait := tallied(sec("wait/synch/sxlock/innodb/hash_table_locks", 22e-6, 109e-6, 12e-6), 30000, 20000, 1.2, 4.1)
 	return lab.Explanation{
 		Run: 12, At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		Comparison: lab.Comparison{
@@ -69,12 +76,12 @@ func explanation() lab.Explanation {
 			sec("ut_delay", 30e-6, 161e-6, 18e-6), sec("rec_get_offsets_func", 48e-6, 50e-6, 6e-6), sec("btr_search_guess_on_hash", 31e-6, 0, 5e-6),
 		},
 		Calls:      &tree,
-		Statements: []lab.Component{sec("statement/sql/select", 700e-6, 1310e-6, 30e-6)},
+		Statements: []lab.Component{tallied(sec("statement/sql/select", 700e-6, 1310e-6, 30e-6), 30000, 20000, 1, 1)},
 		Digests:    []lab.Component{sec("micro: SELECT `c` FROM `sbtest1` WHERE `k` BETWEEN ? AND ? AND `pad` <> ?", 690e-6, 1290e-6, 30e-6)},
-		Tables:     []lab.Component{per("sec/op", "micro.sbtest1 fetch", 640e-6, 1240e-6, 28e-6)},
+		Tables:     []lab.Component{tallied(per("sec/op", "micro.sbtest1 fetch", 640e-6, 1240e-6, 28e-6), 30000, 20000, 1000, 1000)},
 		Others:     []lab.Component{per("sec/op", "wait/synch/cond/innodb/page_cleaner", 990e-6, 1600e-6, 90e-6)},
 		Spins:      []lab.Component{sec("ut_delay", 30e-6, 161e-6, 18e-6)},
-		Events:     []lab.Component{wait, sec("wait/io/socket/sql/client_connection", 9e-6, 9.5e-6, 2e-6)},
+		Events:     []lab.Component{wait, tallied(sec("wait/io/socket/sql/client_connection", 9e-6, 9.5e-6, 2e-6), 30000, 20000, 2, 2)},
 		Counters:   []lab.Component{per("1/op", "Innodb_buffer_pool_read_requests", 2104, 3120, 40), per("1/op", "Handler_read_next", 1000, 1000, 0)},
 		Plans: []lab.PlanChange{
 			{

@@ -60,6 +60,7 @@ type barPart struct {
 type amountTable struct {
 	Title  string
 	Shares bool
+	Counts string // what is counted, where it is said how often and how long in all
 	Rows   []amountRow
 	More   string
 	Open   bool
@@ -75,6 +76,7 @@ type amountRow struct {
 	Mark, Word string
 	Share      string
 	Note       string
+	Tally      tallyText
 }
 
 type planPart struct {
@@ -198,6 +200,9 @@ func planLines(tree, other string) []planLine {
 
 func (a *answer) amountTable(l amountList) amountTable {
 	t := amountTable{Title: l.title, Shares: l.shares && shared(l.of), Open: l.open}
+	if l.tallied() {
+		t.Counts = l.counts()
+	}
 	unit := oneUnit(l.of)
 	if unit != "" {
 		u, _ := unitOf(unit)
@@ -224,6 +229,7 @@ func (a *answer) row(c lab.Component) amountRow {
 	r := amountRow{
 		Name: clean(c.Name), Unit: u, Base: amount(f * c.Base), Candidate: amount(f * c.Candidate), Diff: plus(f * c.Diff), Span: unitSpan(c),
 		State: costState(c).class(), Mark: costMark(c), Share: a.share(c), Note: clean(c.Note),
+		Tally: tallyOf(c),
 	}
 	switch costState(c) {
 	case regressed:

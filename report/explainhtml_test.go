@@ -183,3 +183,24 @@ func testWhy(t *testing.T, browser context.Context) {
 	}
 	b.clean()
 }
+
+// TestExplainTallies: the page says of waits how often and how long in all, as
+// Performance Schema's COUNT_STAR and SUM_TIMER_WAIT do, and of functions it does not.
+func TestExplainTallies(t *testing.T) {
+	page := pageWith(t, first(), Why{Explanation: explanation()})
+	_, waits, _ := strings.Cut(page, "<summary>Waits of the clients&#39; threads, µs/op</summary>")
+	waits, _, _ = strings.Cut(waits, "</table>")
+	for _, want := range []string{
+		`<th scope="col" class="num">total s, base</th>`, `<th scope="col" class="num">total times, candidate</th>`,
+		// 1.2 and 4.1 times per operation; 30000 operations of 22 µs, and 20000 of 109 µs.
+		`<td class="num">×4.95</td><td class="num">1.20</td><td class="num">4.10</td><td class="num">×3.42</td><td class="num">0.660</td><td class="num">2.18</td><td class="num">36000</td><td class="num">82000</td>`,
+	} {
+		if !strings.Contains(waits, want) {
+			t.Errorf("the table of waits has no %s:\n%s", want, waits)
+		}
+	}
+	_, functions, _ := strings.Cut(page, "<summary>CPU by function, µs/op</summary>")
+	if functions, _, _ = strings.Cut(functions, "</table>"); functions == "" || strings.Contains(functions, "total s") {
+		t.Errorf("the table of functions has totals, or is missing:\n%s", functions)
+	}
+}

@@ -25,6 +25,7 @@ type amountList struct {
 	shares bool // with the share of the difference in time, where any has one
 	judged bool // more is worse; a counter may go either way for either reason
 	open   bool // on a page, unfolded
+	rows   bool // what is counted are rows
 }
 
 // lists returns what stands beside the budget, and what is within it, in the order in which
@@ -41,7 +42,7 @@ func (a *answer) lists() []amountList {
 		{title: "Statements by kind, waits and CPU together", of: seen(a.Statements), most: mostEvents, shares: true, judged: true},
 		{title: "Statements by stage, waits and CPU together", of: seen(a.Stages), most: mostEvents, shares: true, judged: true},
 		{title: "Table I/O and locks, waits and CPU together", of: seen(a.Around), most: mostEvents, shares: true, judged: true},
-		{title: "Tables, all threads, waits and CPU together", of: seen(a.Tables), most: mostEvents, judged: true},
+		{title: "Tables, all threads, waits and CPU together", of: seen(a.Tables), most: mostEvents, judged: true, rows: true},
 		{title: "File I/O of all threads", of: seen(a.FileIO), most: mostEvents, judged: true},
 		{title: "Waits of threads that serve no client, sleeping included", of: seen(a.Others), most: mostEvents},
 		{title: "CPU of background threads by function", of: seen(a.Background), most: mostEvents, judged: true},
@@ -69,6 +70,10 @@ func (a *answer) amounts(l amountList, width int) section {
 	if shares {
 		t.head = append(t.head, "share")
 	}
+	counted := l.tallied()
+	if counted {
+		t.head = append(t.head, "ratio", l.counts()+"/op", "total s")
+	}
 	room := 70
 	if width > 0 {
 		room = max(24, width-54)
@@ -86,6 +91,9 @@ func (a *answer) amounts(l amountList, width int) section {
 		cells := append(plain(name, amount(f*c.Base), amount(f*c.Candidate)), diff)
 		if shares {
 			cells = append(cells, plain(a.share(c))...)
+		}
+		if counted {
+			cells = append(cells, tallyOf(c).cells()...)
 		}
 		t.rows = append(t.rows, row{cells: cells})
 		if c.Note != "" {
