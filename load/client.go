@@ -21,6 +21,9 @@ type client struct {
 	buf  []byte
 	args []lab.Arg
 
+	at      int  // place among its worker's clients
+	pushing bool // part of its statement waits for room in the socket
+
 	state state
 	next  int64 // number of the next operation, of those that are the client's own
 	to    int64 // of a role's fixed work: the number behind the last; endOfTime: until others have ended

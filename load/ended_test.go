@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"backslide/lab"
 )
@@ -28,6 +31,53 @@ func TestServerGone(t *testing.T) {
 	}
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("a server that is gone was noticed after %s", took)
+	}
+}
+
+// eagerConn is a connection whose socket takes half of a statement at once, and whose
+// server answers while the client hands it the other half.
+type eagerConn struct {
+	*fakeConn
+	rest []byte
+}
+
+func (c *eagerConn) SendQuery(sql []byte) error {
+	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(sql))), sql...)
+	c.rest = b[len(b)/2:]
+	_, err := unix.Write(c.fd, b[:len(b)/2])
+	return err
+}
+
+func (c *eagerConn) WantWrite() bool { return len(c.rest) > 0 }
+
+func (c *eagerConn) Receive() (bool, lab.Reply, error) {
+	if c.WantWrite() {
+		if _, err := unix.Write(c.fd, c.rest); err != nil {
+			return false, lab.Reply{}, err
+		}
+		c.rest = nil
+		unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, 10_000)
+	}
+	return c.fakeConn.Receive()
+}
+
+// TestLongStatements: the answer to a statement that is sent in pieces may come as soon as
+// the last of them is sent.
+func TestLongStatements(t *testing.T) {
+	srv := newFake(t)
+	dial := func(ctx context.Context) (Conn, error) {
+		c, err := srv.dial(ctx)
+		return &eagerConn{fakeConn: c.(*fakeConn)}, err
+	}
+	p := mustBind(t, strings.Replace(pointText, `name = "write"`, `name = "write"`+"\nprepared = false", 1))
+	s, err := p.Session(context.Background(), Work{Step: "write", Clients: 3, Seed: 7}, dial, Options{Loops: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := s.Slice(context.Background(), SliceSpec{Ops: 100}, func() {})
+	if err != nil || r.Ops != 100 {
+		t.Errorf("%d operations, error %v; want 100", r.Ops, err)
 	}
 }
 

@@ -36,12 +36,27 @@ func newPoller(fds []int, b bell) (*poller, error) {
 	return p, nil
 }
 
+// readable is what is always watched for.
+const readable = unix.EPOLLIN | unix.EPOLLRDHUP
+
 // watch adds a descriptor under the name that ready gives it. It closes p if it fails.
 func (p *poller) watch(fd, name int) error {
-	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(name)}
+	ev := unix.EpollEvent{Events: readable, Fd: int32(name)}
 	if err := unix.EpollCtl(p.epfd, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
 		p.close()
 		return fmt.Errorf("watch descriptor %d: %w", fd, err)
+	}
+	return nil
+}
+
+// writing watches a descriptor for room to write too, or no more.
+func (p *poller) writing(fd, name int, on bool) error {
+	ev := unix.EpollEvent{Events: readable, Fd: int32(name)}
+	if on {
+		ev.Events |= unix.EPOLLOUT
+	}
+	if err := unix.EpollCtl(p.epfd, unix.EPOLL_CTL_MOD, fd, &ev); err != nil {
+		return fmt.Errorf("watch descriptor %d for writing: %w", fd, err)
 	}
 	return nil
 }

@@ -1,24 +1,16 @@
 package load
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"backslide/lab"
 	"backslide/proc"
 )
-
-// patience is how long a worker waits at most for the kernel to take more of a long
-// statement before it looks at the stop flag.
-const patience = int64(10 * time.Millisecond)
 
 // unhurried is from which latency on another time stamp before the next operation costs
 // nothing to speak of. After a long wait caches are cold, and making the operation takes
@@ -79,7 +71,7 @@ func (sl *slice) fail(err error) {
 func (w *worker) init() error {
 	fds := make([]int, len(w.clients))
 	for i, c := range w.clients {
-		fds[i] = c.fd
+		fds[i], c.at = c.fd, i
 	}
 	w.errs = make([]lab.ErrorCount, 0, 16)
 	for _, s := range w.s.series {
@@ -126,6 +118,9 @@ func (w *worker) run(sl *slice) {
 			if err != nil {
 				sl.fail(gone(c, err))
 				return
+			}
+			if c.pushing {
+				w.push(c, sl)
 			}
 			if !done {
 				continue
@@ -227,15 +222,12 @@ func (w *worker) send(c *client, sl *slice) bool {
 	return true
 }
 
-// push waits until the kernel has taken all of a long statement. The server reads it
-// meanwhile, so that takes long only if the server hangs.
+// push has the poller watch for room to write as long as part of a long statement was not
+// taken by the kernel.
 func (w *worker) push(c *client, sl *slice) {
-	pfd := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN | unix.POLLOUT}}
-	for c.conn.WantWrite() && !sl.stop.Load() {
-		unix.Poll(pfd, int(patience/1e6))
-		if done, _, err := c.conn.Receive(); done || err != nil {
-			sl.fail(gone(c, fmt.Errorf("an answer came before the end of the statement: %w", errors.Join(err, io.ErrUnexpectedEOF))))
-		}
+	c.pushing = c.conn.WantWrite()
+	if err := w.poller.writing(c.fd, c.at, c.pushing); err != nil {
+		sl.fail(err)
 	}
 }
 

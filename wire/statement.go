@@ -256,7 +256,7 @@ func (c *Conn) Receive() (done bool, r lab.Reply, err error) {
 		return false, r, c.err
 	}
 	if !c.busy {
-		return false, r, errors.New("no statement is under way on this connection")
+		return false, r, c.unasked()
 	}
 	if len(c.pending) > 0 {
 		c.flush()
@@ -288,6 +288,28 @@ func (c *Conn) Receive() (done bool, r lab.Reply, err error) {
 	}
 }
 
+// unasked says what there is to read although no statement is under way: as a rule the end
+// of the connection, perhaps with the server's reason.
+func (c *Conn) unasked() error {
+	n, err := c.read(c.in)
+	switch {
+	case err == (again{}):
+		return errors.New("no statement is under way on this connection")
+	case err != nil:
+		return c.fail(err)
+	}
+	c.skip.begin(c.in[min(3, n-1)])
+	if _, done, err := c.skip.feed(c.in[:n]); err == nil && done && c.skip.reply.Code != 0 {
+		return c.fail(gone(refused(c.skip.reply)))
+	}
+	return c.fail(malformed("nothing, since no statement is under way", c.in[:n]))
+}
+
+// refused is a reply that is an error, as an error.
+func refused(r lab.Reply) *ServerError {
+	return &ServerError{Code: r.Code, State: r.State, Message: r.Message}
+}
+
 // finish ends a statement whose reply is whole.
 func (c *Conn) finish() (bool, lab.Reply, error) {
 	r := c.skip.reply
@@ -299,10 +321,12 @@ func (c *Conn) finish() (bool, lab.Reply, error) {
 	if cap(c.out) > maxKept {
 		c.out = nil
 	}
-	if r.Code != 0 && last(r.Code) {
-		return true, r, c.fail(gone(&ServerError{Code: r.Code, State: r.State, Message: r.Message}))
-	}
-	if len(c.pending) > 0 {
+	switch unread := len(c.pending) > 0; {
+	case r.Code != 0 && last(r.Code):
+		return true, r, c.fail(gone(refused(r)))
+	case unread && r.Code != 0:
+		return true, r, c.fail(gone(fmt.Errorf("%w: %w", errUnread, refused(r))))
+	case unread:
 		return true, r, c.fail(gone(errUnread))
 	}
 	return true, r, nil

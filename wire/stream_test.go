@@ -150,8 +150,8 @@ func TestEarlyAnswer(t *testing.T) {
 	}
 	send(peer, packets(1, refusal(1153, "08S01", "packet bigger than max_allowed_packet")))
 	done, r, err := c.Receive()
-	if !done || r.Code != 1153 || !errors.Is(err, ErrGone) {
-		t.Errorf("got done %v, code %d, error %v, want code 1153 and ErrGone", done, r.Code, err)
+	if !done || r.Code != 1153 || !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "bigger than max_allowed_packet") {
+		t.Errorf("got done %v, code %d, error %v, want code 1153 and ErrGone with the server's reason", done, r.Code, err)
 	}
 }
 
