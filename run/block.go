@@ -194,7 +194,9 @@ func (b *blockRun) event(ctx context.Context, v lab.Variant, format string, args
 // leg runs one level: repeats of writes, then set after set of mirrored slices.
 func (b *blockRun) leg(ctx context.Context, l leg) error {
 	for _, v := range l.replay {
-		b.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
+		if err := b.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)}); err != nil {
+			return err
+		}
 	}
 	first := 0
 	if len(l.turns) > 0 {
@@ -222,11 +224,13 @@ func (b *blockRun) leg(ctx context.Context, l leg) error {
 
 // set runs the turns of one set of variants, which are up and connected side by side.
 func (b *blockRun) set(ctx context.Context, lp lab.LevelPlan, set []lab.Variant, turns []lab.SliceKey) error {
-	b.reviveAll(ctx, set)
+	if err := b.reviveAll(ctx, set); err != nil {
+		return err
+	}
 	if lp.Whole() {
 		return b.whole(ctx, lp, turns)
 	}
-	if err := b.fleet.only(set); err != nil {
+	if err := b.only(ctx, set); err != nil {
 		return err
 	}
 	ss := sessions{}

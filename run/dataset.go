@@ -42,7 +42,7 @@ func (c *Conductor) prepare(ctx context.Context, v lab.Variant) (err error) {
 	if err := c.Host.Init(ctx, v, data); err != nil {
 		return err
 	}
-	s, err := c.Host.Start(ctx, v, data, "")
+	s, err := c.startServer(ctx, v, data, "")
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,19 @@ func untilDead(ctx context.Context, s Server) (context.Context, context.CancelFu
 	go func() {
 		select {
 		case <-s.Died():
-			cancel(s.Err())
+			cancel(ended(s))
 		case <-ctx.Done():
 		}
 	}()
 	return ctx, func() { cancel(nil) }
+}
+
+// ended says why a server has ended that was not told to by us.
+func ended(s Server) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return errors.New("the server was shut down by somebody else")
 }
 
 // dying is how long a server that broke a connection may take to be gone.

@@ -121,7 +121,9 @@ func (k *look) watchPhase(ctx context.Context, p phase) (err error) {
 	}
 	for _, l := range p.legs {
 		for _, v := range l.replay {
-			k.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)})
+			if err := k.replay(ctx, v, write{l.plan, l.plan.Ops * int64(l.plan.Slices)}); err != nil {
+				return err
+			}
 		}
 		for i, set := range l.sets {
 			if err := k.watchSet(ctx, l.plan, l.turns[0].Set+i, set); err != nil {
@@ -136,7 +138,7 @@ func (k *look) watchPhase(ctx context.Context, p phase) (err error) {
 // Their order turns round with every instrument and round. Servers that take turns come
 // twice in a round, and are watched the first time.
 func (k *look) watchSet(ctx context.Context, lp lab.LevelPlan, number int, set []lab.Variant) error {
-	if err := k.fleet.only(set); err != nil {
+	if err := k.only(ctx, set); err != nil {
 		return err
 	}
 	ss := sessions{}

@@ -36,7 +36,7 @@ type Server interface {
 	Socket() string
 	Ready() time.Time // when it first answered
 	Died() <-chan struct{}
-	Err() error // why it died, with the end of its log
+	Err() error // why it died, with the end of its log; nil if it ended well
 	Freeze() error
 	Thaw() error
 	Stop(ctx context.Context) error
@@ -195,8 +195,8 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 		}
 		r.Levels = learn(r.Levels, slices)
 		b := &blockRun{c: c, run: r, block: block, phases: phases(r, block, open), done: doneIn(slices, block)}
+		spent += span(slices, block) // also of what an interrupted execution has of it
 		if b.complete() {
-			spent += span(slices, block)
 			continue
 		}
 		each := b.expected()

@@ -150,41 +150,6 @@ func testResume(t *testing.T, r lab.Run) {
 	}
 }
 
-// A server that dies costs its cell in that block, with the reason; the next level has a
-// fresh server with the same data.
-func TestServerDies(t *testing.T) {
-	l := newLot(t)
-	r := simRun("a", "b")
-	b := r.Variants[1]
-	died := false
-	l.onSlice = func(n int, v lab.Variant, spec Spec) error {
-		if v == b && spec.Ops > 0 && !died {
-			died = true
-			return errors.New("server went away")
-		}
-		return nil
-	}
-	complete(t, l, r, never)
-	var broken []string
-	for k, s := range l.slices {
-		if s.Err != "" {
-			broken = append(broken, fmt.Sprint(k.Block, k.Cell.Variant.Build, k.Cell.Step.Name, ": ", s.Err))
-		}
-	}
-	sort.Strings(broken)
-	if d := cmp.Diff([]string{"0bw: not run: w/w/1: server went away", "0bw: server went away"}, broken); d != "" {
-		t.Errorf("broken slices (-want +got):\n%s", d)
-	}
-	for k, found := range l.observed {
-		if k.Cell.Step.Name == "s" && found != strings.Repeat("w", 20) {
-			t.Errorf("block %d, %s: s found data %q", k.Block, k.Cell.Variant.Build, found)
-		}
-	}
-	if len(l.noted) == 0 || !strings.Contains(l.noted[0], "server went away") {
-		t.Errorf("events %q do not tell", l.noted)
-	}
-}
-
 // A tool's CPU time is the client's, not that of strangers.
 func TestToolOutcome(t *testing.T) {
 	l := newLot(t)

@@ -2,11 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"backslide/lab"
 )
@@ -21,6 +24,7 @@ type fleet struct {
 	broken  map[lab.Variant]error // why a variant has no server
 	frozen  map[lab.Variant]bool
 	starts  map[lab.Variant]int
+	clones  map[lab.Variant]string // the data directories that the servers have, or had last
 }
 
 func (c *Conductor) newFleet(name string) (*fleet, error) {
@@ -30,7 +34,7 @@ func (c *Conductor) newFleet(name string) (*fleet, error) {
 	}
 	return &fleet{
 		c: c, dir: dir, servers: map[lab.Variant]Server{}, broken: map[lab.Variant]error{},
-		frozen: map[lab.Variant]bool{}, starts: map[lab.Variant]int{},
+		frozen: map[lab.Variant]bool{}, starts: map[lab.Variant]int{}, clones: map[lab.Variant]string{},
 	}, nil
 }
 
@@ -67,13 +71,15 @@ func (f *fleet) refill(ctx context.Context, v lab.Variant) {
 // start clones v's data set into the fleet's directory under name and starts a server
 // on it.
 func (f *fleet) start(ctx context.Context, v lab.Variant, name string) {
-	s, err := f.fresh(ctx, v, filepath.Join(f.dir, name))
+	dir := filepath.Join(f.dir, name)
+	s, err := f.fresh(ctx, v, dir)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.starts[v]++
 	f.frozen[v] = false
+	f.clones[v] = dir
 	if err != nil {
-		f.broken[v] = fmt.Errorf("start %s: %w", v, err)
+		f.broken[v] = errors.Join(fmt.Errorf("start %s: %w", v, err), os.RemoveAll(dir))
 		return
 	}
 	delete(f.broken, v)
@@ -84,7 +90,17 @@ func (f *fleet) fresh(ctx context.Context, v lab.Variant, dir string) (Server, e
 	if err := f.c.Host.Clone(ctx, f.c.dataDir(v), dir); err != nil {
 		return nil, err
 	}
-	return f.c.Host.Start(ctx, v, dir, f.watch)
+	return f.c.startServer(ctx, v, dir, f.watch)
+}
+
+// longestStart is how long a server may take to be ready on data that were shut down
+// cleanly. One that hangs must not hold up the run for ever.
+const longestStart = 10 * time.Minute
+
+func (c *Conductor) startServer(ctx context.Context, v lab.Variant, dir string, watch lab.Instrument) (Server, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, longestStart, fmt.Errorf("no answer within %s of its start", longestStart))
+	defer cancel()
+	return c.Host.Start(ctx, v, dir, watch)
 }
 
 // restart replaces a server that died or hung.
@@ -93,37 +109,52 @@ func (f *fleet) restart(ctx context.Context, v lab.Variant) {
 	f.refill(ctx, v)
 }
 
-// fail kills v's server; the next level starts a fresh one.
+// fail kills v's server and removes its clone, which may be what fills the disk; the next
+// level starts a fresh one.
 func (f *fleet) fail(v lab.Variant, why error) {
 	if s := f.servers[v]; s != nil {
 		s.Kill()
+		why = errors.Join(why, os.RemoveAll(f.clones[v]))
 	}
 	delete(f.servers, v)
 	f.broken[v] = why
 }
 
-// only lets the given variants run and freezes all others.
-func (f *fleet) only(vs []lab.Variant) error {
-	in := map[lab.Variant]bool{}
-	for _, v := range vs {
-		in[v] = true
-	}
+// only lets the given variants run and freezes all others. It returns why some could be
+// neither: they died meanwhile, or cannot be kept still beside what is measured.
+func (f *fleet) only(vs []lab.Variant) map[lab.Variant]error {
+	bad := map[lab.Variant]error{}
 	for v, s := range f.servers {
+		in := slices.Contains(vs, v)
 		var err error
 		switch {
-		case in[v] && f.frozen[v]:
+		case in && f.frozen[v]:
 			err = s.Thaw()
-		case !in[v] && !f.frozen[v]:
+		case !in && !f.frozen[v]:
 			err = s.Freeze()
 		default:
 			continue
 		}
 		if err != nil {
-			return err
+			bad[v] = err
+			continue
 		}
-		f.frozen[v] = !in[v]
+		f.frozen[v] = !in
 	}
-	return nil
+	return bad
+}
+
+// dead returns why servers have ended that nobody asked to.
+func (f *fleet) dead() map[lab.Variant]error {
+	out := map[lab.Variant]error{}
+	for v, s := range f.servers {
+		select {
+		case <-s.Died():
+			out[v] = ended(s)
+		default:
+		}
+	}
+	return out
 }
 
 // end kills every server and removes the clones: nobody needs them again, so a clean

@@ -32,6 +32,7 @@ type lot struct {
 	onOutcome func(*Outcome)
 	used      lab.Usage
 	onSlice   func(n int, v lab.Variant, spec Spec) error // may fail the nth slice
+	dies      func(v lab.Variant, spec Spec) bool         // whether the server ends by itself behind a slice
 	onStart   func(v lab.Variant) error
 	onRate    func(spec Spec, step string, v lab.Variant) float64 // operations per second; nil: 10,000
 	notes     func(step string, v lab.Variant) []string           // of sessions
@@ -78,6 +79,7 @@ type simServer struct {
 	died   chan struct{}
 	killed bool
 	frozen bool
+	well   bool   // it ended with exit status 0
 	data   string // what has been written, in order
 }
 
@@ -89,11 +91,22 @@ func (s *simServer) Ready() time.Time { return time.Now() }
 
 func (s *simServer) Died() <-chan struct{} { return s.died }
 
-func (s *simServer) Err() error { return errors.New("signal: killed; log: gone") }
+func (s *simServer) Err() error {
+	if s.well {
+		return nil
+	}
+	return errors.New("signal: killed; log: gone")
+}
 
 func (s *simServer) Serving() []int { return nil }
 
-func (s *simServer) Freeze() error { s.frozen = true; return nil }
+func (s *simServer) Freeze() error {
+	if s.killed {
+		return errors.New("freeze: it has ended")
+	}
+	s.frozen = true
+	return nil
+}
 
 func (s *simServer) Thaw() error { s.frozen = false; return nil }
 
@@ -180,6 +193,11 @@ func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Ou
 	}
 	if l.onOutcome != nil {
 		l.onOutcome(&out)
+	}
+	if l.dies != nil && l.dies(x.s.v, spec) {
+		x.s.Kill()
+		x.s.well = x.s.v.Build == "c"
+		close(x.s.died)
 	}
 	return out, nil
 }

@@ -205,6 +205,24 @@ func (b *blockRun) lost(ctx context.Context, v lab.Variant, why error) error {
 	return b.event(ctx, v, "%s: %v", v, why)
 }
 
+// only lets the servers of the given variants run and keeps all others still. One that
+// cannot be is lost; the others go on.
+func (b *blockRun) only(ctx context.Context, vs []lab.Variant) error {
+	return b.lose(ctx, b.fleet.only(vs))
+}
+
+// lose is lost for several.
+func (b *blockRun) lose(ctx context.Context, why map[lab.Variant]error) error {
+	for _, v := range b.run.Variants {
+		if err := why[v]; err != nil {
+			if err := b.lost(ctx, v, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // work is what v executes at a level. Only sides that Plan.Inject slows down differ.
 func (b *blockRun) work(lp lab.LevelPlan, v lab.Variant) Work {
 	w := Work{Level: lp.Level, Seed: b.run.Plan.Seed, Block: b.block}

@@ -31,7 +31,7 @@ func (b *blockRun) whole(ctx context.Context, lp lab.LevelPlan, turns []lab.Slic
 
 func (b *blockRun) wholeTurn(ctx context.Context, lp lab.LevelPlan, k lab.SliceKey) error {
 	v := k.Cell.Variant
-	if err := b.fleet.only([]lab.Variant{v}); err != nil {
+	if err := b.only(ctx, []lab.Variant{v}); err != nil {
 		return err
 	}
 	ss := sessions{}
@@ -44,15 +44,6 @@ func (b *blockRun) wholeTurn(ctx context.Context, lp lab.LevelPlan, k lab.SliceK
 		return nil
 	}
 	return b.turn(ctx, lp, k, ss)
-}
-
-// reviveAll starts fresh servers for those of a set that have none.
-func (b *blockRun) reviveAll(ctx context.Context, set []lab.Variant) {
-	for _, v := range set {
-		if b.fleet.servers[v] == nil && b.fleet.starts[v] < 3 {
-			b.revive(ctx, v)
-		}
-	}
 }
 
 // follow begins to observe a whole slice second by second, if anybody can.

@@ -61,36 +61,62 @@ func (b *blockRun) rest(ctx context.Context, lp lab.LevelPlan, v lab.Variant, se
 	return nil
 }
 
+// mostStarts is how many servers a variant gets in a block: one that dies again and again
+// is not worth the time.
+const mostStarts = 3
+
+// reviveAll starts fresh servers for those of a set that have none, or whose own died
+// while nobody looked.
+func (b *blockRun) reviveAll(ctx context.Context, set []lab.Variant) error {
+	if err := b.lose(ctx, b.fleet.dead()); err != nil {
+		return err
+	}
+	for _, v := range set {
+		if b.fleet.servers[v] == nil && b.fleet.starts[v] < mostStarts {
+			if err := b.revive(ctx, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // revive starts a fresh server for a variant that lost its own, and brings its data to
 // where the block is.
-func (b *blockRun) revive(ctx context.Context, v lab.Variant) {
+func (b *blockRun) revive(ctx context.Context, v lab.Variant) error {
 	b.fleet.restart(ctx, v)
 	writes := b.wrote[v]
 	b.wrote[v] = nil
 	for _, w := range writes {
-		b.replay(ctx, v, w)
+		if err := b.replay(ctx, v, w); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // replay executes a level's writes unmeasured, so that v's data are what they would be
-// had the level been measured.
-func (b *blockRun) replay(ctx context.Context, v lab.Variant, w write) {
+// had the level been measured. A server that fails at it is lost.
+func (b *blockRun) replay(ctx context.Context, v lab.Variant, w write) error {
+	b.wrote[v] = append(b.wrote[v], w)
+	if err := b.only(ctx, []lab.Variant{v}); err != nil {
+		return err
+	}
 	s := b.fleet.servers[v]
 	if s == nil {
-		b.wrote[v] = append(b.wrote[v], w)
-		return
+		return nil
 	}
-	err := b.fleet.only([]lab.Variant{v})
+	sess, err := b.open(ctx, v, s, Work{Level: w.plan.Level, Seed: b.run.Plan.Seed, Block: b.block})
 	if err == nil {
-		var sess Session
-		if sess, err = b.open(ctx, v, s, Work{Level: w.plan.Level, Seed: b.run.Plan.Seed, Block: b.block}); err == nil {
-			defer sess.Close()
-			b.unquiet[v] = append(b.unquiet[v], sess.Notes()...)
-			_, err = b.slice(ctx, v, sess, w.spec(), func() {})
-		}
+		b.unquiet[v] = append(b.unquiet[v], sess.Notes()...)
+		_, err = b.slice(ctx, v, sess, w.spec(), func() {})
+		sess.Close()
 	}
-	if err != nil && context.Cause(ctx) == nil {
-		b.fleet.fail(v, fmt.Errorf("repeat %s: %w", w.plan.Level, err))
+	if err == nil {
+		return nil
 	}
-	b.wrote[v] = append(b.wrote[v], w)
+	if fatal := fatal(ctx, err); fatal != nil {
+		return fatal
+	}
+	return b.lost(ctx, v, fmt.Errorf("repeat %s: %w", w.plan.Level, err))
 }
