@@ -99,6 +99,9 @@ func TestCheckedBeforeStart(t *testing.T) {
 		{"engine of the other family", func(s *Spec) { s.Build.Family, s.Engine = lab.MySQL, "Aria" }, "has no engine Aria; it has InnoDB"},
 		{"plugin", func(s *Spec) { s.Engine, s.Build.PluginDir = "MyRocks", dir }, "no ha_rocksdb.so"},
 		{"allocator", func(s *Spec) { s.Config.Preload = "jemalloc" }, `no allocator "jemalloc"`},
+		{"redo log elsewhere", ask("innodb-log-group-home-dir", "/ssd/redo"), "--innodb-log-group-home-dir=/ssd/redo would keep files outside the data directory"},
+		{"binary log beside", ask("log_bin", "../binlog"), "--log_bin=../binlog would keep files outside"},
+		{"second data file elsewhere", ask("innodb_data_file_path", "ibdata1:12M;/ssd/ibdata2:12M:autoextend"), "would keep files outside"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := good
@@ -113,11 +116,24 @@ func TestCheckedBeforeStart(t *testing.T) {
 			}
 		})
 	}
+	fine := good
+	for _, o := range [][2]string{{"log_bin", "binlog"}, {"log_bin", "logs/binlog"}, {"innodb_undo_directory", "./"}, {"general_log_file", "/dev/null"},
+		{"innodb_data_home_dir", ""}, {"innodb_log_group_home_dir", dir + "/d/redo"}, {"innodb_tmpdir", "/ssd"}} {
+		ask(o[0], o[1])(&fine)
+	}
+	if _, err := fine.check(); err != nil {
+		t.Errorf("files below the data directory: %v", err)
+	}
 	// 107 bytes are allowed.
 	good.RunDir = "/" + strings.Repeat("x", 107-len("/sock")-1)
 	if _, err := good.check(); err != nil || len(good.socket()) != 107 {
 		t.Errorf("a socket of %d bytes: %v", len(good.socket()), err)
 	}
+}
+
+// ask returns what adds an option to a spec.
+func ask(name, value string) func(*Spec) {
+	return func(s *Spec) { s.Extra = append(slices.Clone(s.Extra), lab.Option{Name: name, Value: value}) }
 }
 
 func startErr(t *testing.T, s Spec) error {

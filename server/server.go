@@ -70,6 +70,11 @@ func (s Spec) check() (family, error) {
 	if _, err := engineOptions(f, s.Build, s.Engine); err != nil {
 		return f, err
 	}
+	for _, o := range s.Asked() {
+		if err := s.apart(o); err != nil {
+			return f, err
+		}
+	}
 	_, err := preload(s.Build, s.Config.Preload)
 	return f, err
 }
