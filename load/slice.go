@@ -40,8 +40,8 @@ type Result struct {
 	Hist *Histogram
 	// ClientUser and ClientSystem are the CPU seconds of this process in the interval.
 	ClientUser, ClientSystem float64
-	// Whole says that operations were so long that the interval was made to hold whole
-	// ones: Wall is Ops divided by the sum of the clients' rates.
+	// Whole says that operations were so long, or clients so many, that the interval was made
+	// to hold whole ones: Wall is Ops divided by the sum of the clients' rates.
 	Whole bool
 	// Offered is the rate per second that an open loop asked for; 0: closed loop.
 	Offered float64
@@ -51,6 +51,9 @@ type Result struct {
 	// Seconds is what happened second by second, for each role or the step itself; none of
 	// slices under two seconds.
 	Seconds [][]Second
+	// Late counts clients whose first operation began when a tenth of the interval was over
+	// already: their threads were waiting for a CPU.
+	Late int
 	// Behind counts operations of an open loop that should have started in the interval
 	// and had not ended with it. The rate was not sustained when that is more than a few.
 	Behind int64
@@ -242,6 +245,9 @@ func (s *Session) result(sl *slice, spec SliceSpec, m *meter) (Result, error) {
 		r.Rows += c.rowsDone
 		done += c.done
 		fewest = min(fewest, c.done)
+		if sl.timed && c.offered == 0 && c.from > sl.t0+int64(spec.Duration)/10 {
+			r.Late++
+		}
 		r.Offered += c.offered
 		if c.every > 0 && sl.timed {
 			r.Behind += c.behind(sl)
@@ -254,7 +260,7 @@ func (s *Session) result(sl *slice, spec SliceSpec, m *meter) (Result, error) {
 	r.Parts = s.roleParts()
 	r.Seconds = s.seconds(r.Wall)
 	if sl.timed && r.Offered == 0 && (done < fewOps*int64(s.work.Clients) || fewest == 0) {
-		s.whole(&r, m)
+		s.whole(&r, sl, m)
 	}
 	r.ClientUser, r.ClientSystem = m.user, m.system
 	if n := r.Hist.N(); n > 0 {
@@ -290,8 +296,10 @@ func (s *Session) roleParts() []Part {
 }
 
 // whole makes r count whole operations only: of each client those from the first to the
-// last that it ended, the one that was under way at the end of the interval included.
-func (s *Session) whole(r *Result, m *meter) {
+// last that it ended, the one that was under way at the end of the interval included. The
+// time of a client whose thread came late counts from the interval's beginning: what it
+// did in a rush then is not its rate.
+func (s *Session) whole(r *Result, sl *slice, m *meter) {
 	r.Whole, r.Ops, r.Rows = true, 0, 0
 	rate, raw := 0.0, int64(0)
 	for _, c := range s.clients {
@@ -307,8 +315,8 @@ func (s *Session) whole(r *Result, m *meter) {
 		}
 		r.Ops += ops
 		raw += n
-		if n > 0 && c.last > c.from {
-			rate += float64(n) / (float64(c.last-c.from) / 1e9)
+		if from := min(c.from, sl.t0); n > 0 && c.last > from {
+			rate += float64(n) / (float64(c.last-from) / 1e9)
 		}
 	}
 	r.Wall = 0

@@ -240,6 +240,34 @@ func TestLongOperations(t *testing.T) {
 	}
 }
 
+// TestLateClients has a client whose thread came when nine tenths of a second were over,
+// and then did as much in a rush as the other in all of it: that is not its rate.
+func TestLateClients(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	sl := &slice{timed: true, t0: 1000 * ms, t1: 2000 * ms}
+	busy := tally{from: 990 * ms, last: 2000 * ms, done: 100, ops: 100, tail: 10 * ms, tailOps: 1}
+	late := tally{from: 1900 * ms, last: 2001 * ms, done: 100, ops: 100, tail: ms, tailOps: 1}
+	never := tally{from: 2010 * ms, last: 2020 * ms, tail: 10 * ms, tailOps: 1}
+	s := &Session{st: &step{}, work: Work{Clients: 3}}
+	w := &worker{s: s, parts: make([]pulse, 1)}
+	for _, c := range []tally{busy, late, never} {
+		w.clients = append(w.clients, &client{tally: c, to: endOfTime})
+	}
+	s.clients, s.workers, s.series = w.clients, []*worker{w}, []*series{new(series)}
+	w.parts[0].hist.add(ms)
+	r, err := s.result(sl, SliceSpec{Duration: time.Second}, &meter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 101 operations in 1.01 s, 101 in 1.001 s, and 1 in 1.02 s
+	if rate := float64(r.Ops) / r.Wall; !r.Whole || r.Ops != 203 || rate < 201.8 || rate > 201.9 {
+		t.Errorf("whole %t, %d operations in %g s, %g per second, want 203 and 201.9", r.Whole, r.Ops, r.Wall, rate)
+	}
+	if r.Late != 2 {
+		t.Errorf("%d clients were late, want 2", r.Late)
+	}
+}
+
 // TestOpenLoop stalls the server for 200 ms of a second at 200 per second: 40 operations
 // come due meanwhile, and their latencies have to say so.
 func TestOpenLoop(t *testing.T) {

@@ -43,11 +43,14 @@ func (g *generator) slice(ctx context.Context, id int64, q sliceRequest) (*run.O
 const clientMemory = 128 << 20
 
 // doubts says what is odd about one slice.
-func doubts(r load.Result) []string {
-	if r.Whole {
-		return []string{"operations are so long that it counts whole ones only, over the time that they took"}
+func doubts(r load.Result) (out []string) {
+	if r.Late > 0 {
+		out = append(out, "the host has too few CPUs for so many clients: some began after the measured time had")
 	}
-	return nil
+	if r.Whole {
+		out = append(out, "operations are so long, or clients so many, that it counts whole operations only, over the time that they took")
+	}
+	return out
 }
 
 // latency is the mean latency of an operation, in seconds. A transaction may count as
