@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"syscall"
@@ -19,19 +20,19 @@ type poller struct {
 	events []unix.EpollEvent
 }
 
-func newPoller(fds []int, b bell) (*poller, error) {
+func newPoller(fds []int, b, gong bell) (*poller, error) {
 	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("make an epoll instance: %w", err)
 	}
-	p := &poller{epfd: epfd, events: make([]unix.EpollEvent, len(fds)+1)}
-	if err := p.watch(b.fd, -1); err != nil {
-		return nil, err
-	}
+	p := &poller{epfd: epfd, events: make([]unix.EpollEvent, len(fds)+2)}
+	err = errors.Join(p.watch(b.fd, -1, readable), p.watch(gong.fd, -1, readable|unix.EPOLLET))
 	for i, fd := range fds {
-		if err := p.watch(fd, i); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, p.watch(fd, i, readable))
+	}
+	if err != nil {
+		p.close()
+		return nil, err
 	}
 	return p, nil
 }
@@ -39,11 +40,10 @@ func newPoller(fds []int, b bell) (*poller, error) {
 // readable is what is always watched for.
 const readable = unix.EPOLLIN | unix.EPOLLRDHUP
 
-// watch adds a descriptor under the name that ready gives it. It closes p if it fails.
-func (p *poller) watch(fd, name int) error {
-	ev := unix.EpollEvent{Events: readable, Fd: int32(name)}
+// watch adds a descriptor under the name that ready gives it.
+func (p *poller) watch(fd, name int, events uint32) error {
+	ev := unix.EpollEvent{Events: events, Fd: int32(name)}
 	if err := unix.EpollCtl(p.epfd, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
-		p.close()
 		return fmt.Errorf("watch descriptor %d: %w", fd, err)
 	}
 	return nil
@@ -93,16 +93,19 @@ func (p *poller) epoll(millis int) int {
 	return int(n)
 }
 
-// ready returns the place of the i-th ready socket of the last wait, -1 for the bell.
+// ready returns the place of the i-th ready socket of the last wait, -1 for bell and gong.
 func (p *poller) ready(i int) int { return int(p.events[i].Fd) }
 
-// bell wakes all pollers of a session, until it is muted.
+// bell wakes all pollers of a session: until it is muted, or those that watch its edge
+// once for each ring.
 type bell struct{ fd int }
+
+func noBell() bell { return bell{-1} }
 
 func newBell() (bell, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
-		return bell{-1}, fmt.Errorf("make an eventfd: %w", err)
+		return noBell(), fmt.Errorf("make an eventfd: %w", err)
 	}
 	return bell{fd}, nil
 }
@@ -118,7 +121,11 @@ func (b bell) mute() {
 	unix.Read(b.fd, n[:])
 }
 
-func (b bell) close() { unix.Close(b.fd) }
+func (b bell) close() {
+	if b.fd >= 0 {
+		unix.Close(b.fd)
+	}
+}
 
 // affinity returns how many CPUs the process may use; 0 if that is not known.
 func affinity() int {

@@ -48,6 +48,7 @@ type Session struct {
 	pinned  []pinned // server threads, while co-located
 	dial    Dial     // for steps whose operations connect
 	bell    bell     // wakes the workers when a slice is to stop
+	gong    bell     // and when one begins, once for each ring
 	sides   []Conn
 	workers []*worker
 	wg      sync.WaitGroup
@@ -76,7 +77,7 @@ func (p *Program) Session(ctx context.Context, work Work, dial Dial, o Options) 
 	if work.Clients < 1 {
 		return nil, fmt.Errorf("step %s: %d clients", work.Step, work.Clients)
 	}
-	s := &Session{st: st, work: work, dial: dial, base: time.Now(), clock: o.Clock}
+	s := &Session{st: st, work: work, dial: dial, base: time.Now(), clock: o.Clock, bell: noBell(), gong: noBell()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("step %s: %w", work.Step, err), s.Close())
@@ -136,6 +137,9 @@ func (s *Session) start(o Options) error {
 	loops = min(loops, s.work.Clients)
 	var err error
 	if s.bell, err = newBell(); err != nil {
+		return err
+	}
+	if s.gong, err = newBell(); err != nil {
 		return err
 	}
 	// A thread that waits in a system call of ours keeps its P; others need some too.
@@ -204,10 +208,9 @@ func (s *Session) Close() error {
 	for _, w := range s.workers {
 		w.poller.close()
 	}
-	if s.workers != nil {
-		s.bell.close()
-	}
-	s.workers = nil
+	s.bell.close()
+	s.gong.close()
+	s.workers, s.bell, s.gong = nil, noBell(), noBell()
 	for i, c := range s.sides {
 		if s.broken == nil && (len(s.clients) > 0 || s.st.tool != nil) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -126,7 +126,8 @@ func (s *Session) slice(ctx context.Context, spec SliceSpec, measuring func()) (
 	}
 	start := s.now()
 	s.place(sl, spec, start, early)
-	close(sl.begin)
+	sl.begin.Store(true)
+	s.gong.ring()
 	go func() {
 		sl.finished.Wait()
 		close(done)
@@ -165,7 +166,7 @@ func (s *Session) late(ctx context.Context, spec SliceSpec) error {
 }
 
 func (s *Session) newSlice(ctx context.Context, spec SliceSpec) *slice {
-	sl := &slice{timed: spec.Duration > 0, static: s.st.static, begin: make(chan struct{})}
+	sl := &slice{timed: spec.Duration > 0, static: s.st.static}
 	sl.roles = !sl.timed && len(s.st.roles) > 0
 	sl.first = int64(spec.Seq) << 32
 	sl.visit = func(c *client) error { return c.visit(ctx, s.dial) }

@@ -54,7 +54,7 @@ type slice struct {
 	bell     bell // rings when stop is set
 	once     sync.Once
 	err      error // why stop was set; read after finished
-	begin    chan struct{}
+	begin    atomic.Bool
 	ready    sync.WaitGroup
 	finished sync.WaitGroup
 }
@@ -78,7 +78,7 @@ func (w *worker) init() error {
 		w.parts = append(w.parts, pulse{to: s})
 	}
 	var err error
-	w.poller, err = newPoller(fds, w.s.bell)
+	w.poller, err = newPoller(fds, w.s.bell, w.s.gong)
 	return err
 }
 
@@ -91,9 +91,17 @@ func (w *worker) work() {
 	}
 	for sl := range w.in {
 		sl.ready.Done()
-		<-sl.begin
+		w.hold(sl)
 		w.run(sl)
 		sl.finished.Done()
+	}
+}
+
+// hold waits until the slice begins, in the kernel and not in Go's scheduler: that wakes
+// locked threads one after the other, each waiting for a CPU among those that have begun.
+func (w *worker) hold(sl *slice) {
+	for !sl.begin.Load() {
+		w.poller.wait(-1)
 	}
 }
 
