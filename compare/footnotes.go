@@ -28,6 +28,7 @@ func (j *judge) footnotes() []string {
 	out = append(out, j.foreign()...)
 	out = append(out, j.shortage()...)
 	out = append(out, j.doubted()...)
+	out = append(out, j.aloneBehind()...)
 	return append(out, j.serverErrors()...)
 }
 

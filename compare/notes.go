@@ -55,22 +55,47 @@ func orderDoubt(order []float64) []string {
 func (j *judge) slowDoubt(p *pair) []string {
 	var out []string
 	for _, v := range []lab.Variant{j.run.Base, p.candidate} {
-		worst := map[string]slow{}
-		var roles []string
-		seen := map[string]map[int32]bool{}
-		for _, s := range j.of(v, p.plan.Level).slow {
-			if seen[s.role] == nil {
-				roles, seen[s.role], worst[s.role] = append(roles, s.role), map[int32]bool{}, s
-			}
-			if seen[s.role][s.block] = true; s.rate/s.offered < worst[s.role].rate/worst[s.role].offered {
-				worst[s.role] = s
-			}
+		for _, text := range j.fellBehind(v, p.plan.Level) {
+			out = append(out, text+", so what ran beside it is not comparable: no verdict")
 		}
-		for _, r := range roles {
-			w := worst[r]
-			out = append(out, fmt.Sprintf("%s fell behind: %s came to %.1f of %.1f operations a second in block %d (in %s in all), so what ran beside it is not comparable: no verdict",
-				v, r, w.rate, w.offered, w.block+1, blocks(len(seen[r]))))
+	}
+	return out
+}
+
+// aloneBehind says which roles fell behind in a run of one variant: there is no verdict
+// whose notes could.
+func (j *judge) aloneBehind() []string {
+	if len(j.candidates) > 0 {
+		return nil
+	}
+	var out []string
+	for _, l := range j.levels {
+		for _, text := range j.fellBehind(j.run.Base, l.Level) {
+			out = append(out, fmt.Sprintf("%s: %s, so what ran beside it was spared that work", l.Level, text))
 		}
+	}
+	return out
+}
+
+// fellBehind says which roles of a variant did not come to their rate at a level, how far
+// they came where it was least, and how often.
+func (j *judge) fellBehind(v lab.Variant, l lab.Level) []string {
+	worst := map[string]slow{}
+	var roles []string
+	seen := map[string]map[int32]bool{}
+	for _, s := range j.of(v, l).slow {
+		if seen[s.role] == nil {
+			roles, seen[s.role], worst[s.role] = append(roles, s.role), map[int32]bool{}, s
+		}
+		if seen[s.role][s.block] = true; s.rate/s.offered < worst[s.role].rate/worst[s.role].offered {
+			worst[s.role] = s
+		}
+	}
+	var out []string
+	for _, r := range roles {
+		w := worst[r]
+		out = append(out, fmt.Sprintf("%s fell behind: %s came to %.1f of %.1f operations a second in block %d (in %s in all)",
+			v, r, w.rate, w.offered, w.block+1, blocks(len(seen[r]))))
 	}
 	return out
 }

@@ -273,6 +273,18 @@ func TestWhole(t *testing.T) {
 	if c.Verdict != lab.Inconclusive || !strings.Contains(strings.Join(c.Notes, "\n"), "insert came to 949") {
 		t.Errorf("a writer at 94.9 %% of its rate: %s, notes %q; want no verdict, and why", c.Verdict, c.Notes)
 	}
+	alone := run
+	alone.Variants = run.Variants[:1]
+	base := change(slow, func(s *lab.Slice) {
+		s.Parts = []lab.Part{s.Parts[0], {Role: "insert", Ops: int64(math.Ceil(9490 * s.Wall)), Offered: 10000}}
+	})
+	base = slices.DeleteFunc(base, func(s lab.Slice) bool { return s.Cell.Variant != run.Base })
+	if notes := strings.Join(summary(t, alone, base).Footnotes, "\n"); !strings.Contains(notes, "insert came to 949") {
+		t.Errorf("a writer that fell behind in a run of one variant: footnotes %q do not say it", notes)
+	}
+	if notes := strings.Join(summary(t, run, slow).Footnotes, "\n"); strings.Contains(notes, "fell behind") {
+		t.Errorf("footnotes %q say of a writer what stands beside the verdict", notes)
+	}
 	first := change(all, func(s *lab.Slice) {
 		s.Position = 0
 		if s.Cell.Variant == run.Base {

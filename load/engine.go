@@ -4,75 +4,142 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
-// limit is something that SQL asks for and an engine does not do.
-type engineLimit struct {
+// Fact is something about an engine that a workload meets.
+type Fact struct {
+	What  string   // without the engine's name, so that engines alike can be named together
+	Steps []string // that meet it; none: the tables do
+}
+
+// trait is what an engine makes of some SQL.
+type trait struct {
 	engines []string
-	asks    *regexp.Regexp
+	asks    *regexp.Regexp // of a statement without what it quotes
 	what    string
+	refused bool // the engine cannot do it; otherwise it does something else than one may expect
+	begins  bool // transactions ask for it too
 }
 
-// engineLimits lists what would only be noticed in the middle of a run.
-func engineLimits() []engineLimit {
-	return []engineLimit{
-		{[]string{"MEMORY"}, regexp.MustCompile(`(?i)\b(TINY|MEDIUM|LONG)?(BLOB|TEXT)\b|\bJSON\b|\bGEOMETRY\b|\bVECTOR\b`), "MEMORY tables hold no BLOB, TEXT or JSON"},
-		{[]string{"MEMORY", "MyRocks"}, regexp.MustCompile(`(?i)\b(FULLTEXT|SPATIAL)\b`), "it has no FULLTEXT and no SPATIAL indexes"},
-		{[]string{"MEMORY", "MyRocks"}, regexp.MustCompile(`(?i)\bPARTITION BY\b`), "its tables are not partitioned here"},
-		{[]string{"MyRocks"}, regexp.MustCompile(`(?i)\bFOREIGN KEY\b`), "MyRocks has no foreign keys"},
+// lawless are the engines without transactions.
+func lawless() []string { return []string{"MyISAM", "Aria", "MEMORY"} }
+
+// traits lists what would only be noticed in the middle of a run, or not at all.
+func traits() []trait {
+	return []trait{
+		{engines: []string{"MEMORY"}, asks: regexp.MustCompile(`(?is)^\s*(CREATE|ALTER)\b.*\b((TINY|MEDIUM|LONG)?(BLOB|TEXT)|JSON|GEOMETRY|VECTOR)\b`), what: "no BLOB, TEXT or JSON", refused: true},
+		{engines: []string{"MEMORY", "MyRocks"}, asks: regexp.MustCompile(`(?is)^\s*(CREATE|ALTER)\b.*\b(FULLTEXT|SPATIAL)\b`), what: "no FULLTEXT and no SPATIAL indexes", refused: true},
+		{engines: []string{"MEMORY", "MyRocks"}, asks: regexp.MustCompile(`(?is)^\s*(CREATE|ALTER)\b.*\bPARTITION\s+BY\b`), what: "no partitioned tables here", refused: true},
+		{engines: []string{"MyRocks"}, asks: regexp.MustCompile(`(?is)^\s*(CREATE|ALTER)\b.*\bFOREIGN\s+KEY\b`), what: "no foreign keys", refused: true},
+		{engines: []string{"MyRocks"}, asks: regexp.MustCompile(`(?is)^\s*CREATE\s+TEMPORARY\b.*\bENGINE\s*=\s*ROCKSDB\b`), what: "no temporary tables", refused: true},
+		{engines: []string{"MEMORY"}, asks: regexp.MustCompile(`(?i)^\s*CHECK\s+TABLE\b`), what: "no CHECK TABLE", refused: true},
+		{
+			engines: lawless(), begins: true,
+			asks: regexp.MustCompile(`(?is)^\s*(BEGIN|START\s+TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|XA)\b|\bFOR\s+(UPDATE|SHARE)\s*$|\bLOCK\s+IN\s+SHARE\s+MODE\s*$`),
+			what: "no transactions: BEGIN, COMMIT and ROLLBACK do nothing, locks are of whole tables, and where clients come between each other's statements duplicate keys (error 1062) are counted and passed over",
+		},
+		{engines: lawless(), asks: regexp.MustCompile(`(?is)^\s*(CREATE|ALTER)\b.*\bFOREIGN\s+KEY\b`), what: "foreign keys are ignored"},
+		{
+			engines: lawless(),
+			asks:    regexp.MustCompile(`(?i)^\s*SELECT\s+COUNT\(\*\)\s+FROM\s+\S+(\s+(FORCE|USE|IGNORE)\s+INDEX\s*\([^)]*\))?\s*$`),
+			what:    "the number of a table's rows is known: COUNT(*) of all of them reads none",
+		},
+		{
+			engines: []string{"MyRocks"},
+			asks:    regexp.MustCompile(`(?is)\b(BETWEEN\b|[<>]).*(\bFOR\s+(UPDATE|SHARE)|\bLOCK\s+IN\s+SHARE\s+MODE)\s*$`),
+			what:    "rows are locked and no gaps between them: others can insert into a range that is locked",
+		},
+		{engines: []string{"MyRocks"}, asks: regexp.MustCompile(`(?is)\bENGINE\s*=\s*(InnoDB|MyISAM|Aria|MEMORY)\b`), what: "tables of another engine are made, which the workload names"},
 	}
 }
 
-// Engine returns why the target's engine cannot run the workload, and what about it is not
-// what a reader would expect there.
-func (p *Program) Engine() (notes []string, err error) {
-	engine := p.Target.Engine
-	var creates []string
-	for i := range p.tables {
-		t := &p.tables[i]
-		creates = append(append(creates, t.create...), t.after...)
-	}
-	for _, l := range engineLimits() {
-		if !slices.Contains(l.engines, engine) {
+// Engine returns why the target's engine cannot run some of the steps, or their tables, and
+// what about the others is not what a reader would expect there.
+func (p *Program) Engine(steps []StepInfo) (notes, refused []Fact) {
+	for _, t := range traits() {
+		if !slices.Contains(t.engines, p.Target.Engine) {
 			continue
 		}
-		for _, sql := range creates {
-			if found := l.asks.FindString(unquoted(sql)); found != "" {
-				return nil, fmt.Errorf("workload %s asks for %s, and %s: choose other SQL for engine %s, or leave the engine out", p.Workload.Name, strings.ToUpper(found), l.what, engine)
+		met, tables := p.met(t, steps)
+		f := Fact{What: t.what, Steps: met}
+		switch {
+		case !tables && len(met) == 0:
+		case t.refused:
+			if tables {
+				f.Steps = nil // none can be run without the tables
 			}
+			refused = append(refused, f)
+		default:
+			notes = append(notes, f)
 		}
 	}
-	if !slices.Contains([]string{"MyISAM", "MEMORY", "Aria"}, engine) {
-		return nil, nil
-	}
-	var begun []string
-	for _, s := range p.Workload.Steps {
-		for _, w := range p.steps[s.Name].works() {
-			if slices.ContainsFunc(w.txs, func(t tx) bool { return t.begin }) && !slices.Contains(begun, s.Name) {
-				begun = append(begun, s.Name)
-			}
+	for _, kind := range p.Workload.f.Table {
+		if !slices.ContainsFunc(kind.Create, func(c choice) bool { return c.fits(p.Target) }) {
+			refused = append(refused, Fact{What: fmt.Sprintf("there is no SQL that creates table %s", kind.Name)})
 		}
 	}
-	if len(begun) > 0 {
-		notes = append(notes, fmt.Sprintf("%s has no transactions: BEGIN and COMMIT do nothing there, and locks are of whole tables (%s of %s)", engine, some(begun), p.Workload.Name))
-	}
-	for _, sql := range creates {
-		if strings.Contains(strings.ToUpper(unquoted(sql)), "FOREIGN KEY") {
-			notes = append(notes, engine+" ignores foreign keys")
-			break
+	f := Fact{What: fmt.Sprintf("there is no SQL for it on %s %d.%d.%d", p.Target.Family, p.Target.Version[0], p.Target.Version[1], p.Target.Version[2])}
+	for _, info := range steps {
+		if p.steps[info.Name].unfit != nil {
+			f.Steps = append(f.Steps, info.Name)
 		}
 	}
-	return notes, nil
+	if len(f.Steps) > 0 {
+		refused = append(refused, f)
+	}
+	return notes, refused
 }
 
-// some returns the first of names, and how many more there are.
-func some(names []string) string {
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more steps", strings.Join(names[:3], ", "), len(names)-3)
+// met returns the steps that ask for what a trait is about, and whether the tables do.
+func (p *Program) met(t trait, steps []StepInfo) (names []string, tables bool) {
+	asked := func(sql string) bool { return t.asks.MatchString(unquoted(sql)) }
+	for i := range p.tables {
+		tables = tables || slices.ContainsFunc(p.tables[i].create, asked) || slices.ContainsFunc(p.tables[i].after, asked)
 	}
-	return strings.Join(names, ", ")
+	for _, info := range steps {
+		s := p.steps[info.Name]
+		if t.begins && s.begins() || slices.ContainsFunc(s.texts(), asked) {
+			names = append(names, info.Name)
+		}
+	}
+	return names, tables
+}
+
+// begins reports whether some transaction of the step sends BEGIN.
+func (s *step) begins() bool {
+	return slices.ContainsFunc(s.works(), func(w *step) bool {
+		return slices.ContainsFunc(w.txs, func(t tx) bool { return t.begin })
+	})
+}
+
+// texts returns all that a step sends, with a question mark for what is not fixed.
+func (s *step) texts() []string {
+	var out []string
+	fixed := func(parts []part) {
+		text := ""
+		for _, p := range parts {
+			if p.expr != nil || p.arg != nil {
+				text += "?"
+			}
+			text += p.lit
+		}
+		out = append(out, text)
+	}
+	for _, w := range s.works() {
+		for _, t := range w.txs {
+			for _, st := range t.stmts {
+				fixed(st.parts)
+			}
+		}
+	}
+	for _, parts := range slices.Concat(s.before, s.after) {
+		fixed(parts)
+	}
+	for _, sd := range s.sides {
+		out = append(append(out, sd.open...), sd.close...)
+	}
+	return out
 }
 
 // unquoted returns sql without what stands in quotes.

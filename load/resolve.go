@@ -103,8 +103,13 @@ func (sc *scope) name(name string) (*expr, error) {
 	if s, ok := sc.texts[name]; ok {
 		return &expr{kind: text, s: s}, nil
 	}
-	if name == "null" {
+	switch name {
+	case "null":
 		return &expr{kind: null}, nil
+	case "true":
+		return wholeConst(1), nil
+	case "false":
+		return wholeConst(0), nil
 	}
 	known := append(keys(sc.args), keys(sc.vars)...)
 	known = append(known, keys(sc.texts)...)

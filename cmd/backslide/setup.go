@@ -58,6 +58,7 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 	if err := e.preloads(ctx, s); err != nil {
 		return nil, err
 	}
+	var facts engineFacts
 	for _, v := range x.Variants() {
 		if err := server.HasEngine(s.builds[v.Build], v.Engine); err != nil {
 			return nil, fmt.Errorf("engines: %w", err)
@@ -67,23 +68,17 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 			if err != nil {
 				return nil, fmt.Errorf("workload %s for %s: %w", w.use.Name, v, err)
 			}
-			for _, step := range w.steps {
-				if err := p.Check(step.Name); err != nil {
-					return nil, fmt.Errorf("workload %s for %s: step %s: %w", w.use.Name, v, step.Name, err)
-				}
-			}
-			notes, err := s.fits(v, p)
-			if err != nil {
-				return nil, fmt.Errorf("engines: %s: %w", v, err)
-			}
-			for _, n := range notes {
-				if !slices.Contains(s.notes, n) {
-					s.notes = append(s.notes, n)
-				}
+			facts.add(p, w.steps)
+			if n := s.heapNote(v, p); n != "" && !slices.Contains(s.notes, n) {
+				s.notes = append(s.notes, n)
 			}
 			s.programs[v] = append(s.programs[v], p)
 		}
 	}
+	if err := facts.err(); err != nil {
+		return nil, err
+	}
+	s.notes = append(factLines(facts.notes), s.notes...)
 	s.levels = s.plan()
 	return s, errors.Join(s.checkLimits(), s.checkTools(ctx))
 }

@@ -48,11 +48,11 @@ CREATE TABLE flight (
   departs INT NOT NULL,
   minutes INT NOT NULL,
   KEY carrier (carrier),
-  KEY origin (origin, destination)
+  KEY origin (origin, destination) USING BTREE
 ) ENGINE=InnoDB
 INSERT INTO flight (carrier,departs,destination,id,minutes,origin) VALUES (8,490,48,1,191,28),(4,127,33,2,338,31)
 ANALYZE TABLE flight
-CREATE TABLE fare (flight INT NOT NULL, class INT NOT NULL, price INT NOT NULL, PRIMARY KEY (flight, class)) ENGINE=InnoDB
+CREATE TABLE fare (flight INT NOT NULL, class INT NOT NULL, price INT NOT NULL, PRIMARY KEY (flight, class) USING BTREE) ENGINE=InnoDB
 INSERT INTO fare (class,flight,price) VALUES (1,1,626),(2,1,784)
 ANALYZE TABLE fare
 
