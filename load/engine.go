@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"backslide/lab"
 )
 
 // Fact is something about an engine that a workload meets.
@@ -18,12 +20,16 @@ type trait struct {
 	engines []string
 	asks    *regexp.Regexp // of a statement without what it quotes
 	what    string
-	refused bool // the engine cannot do it; otherwise it does something else than one may expect
-	begins  bool // transactions ask for it too
+	refused bool       // the engine cannot do it; otherwise it does something else than one may expect
+	begins  bool       // transactions ask for it too
+	family  lab.Family // only there; empty: everywhere
 }
 
 // lawless are the engines without transactions.
 func lawless() []string { return []string{"MyISAM", "Aria", "MEMORY"} }
+
+// knownCount is said of steps that are there to read a table.
+const knownCount = "the number of a table's rows is known: COUNT(*) of all of them reads none"
 
 // traits lists what would only be noticed in the middle of a run, or not at all.
 func traits() []trait {
@@ -40,11 +46,9 @@ func traits() []trait {
 			what: "no transactions: BEGIN, COMMIT and ROLLBACK do nothing, locks are of whole tables, and where clients come between each other's statements duplicate keys (error 1062) are counted and passed over",
 		},
 		{engines: lawless(), asks: regexp.MustCompile(`(?is)^\s*(CREATE|ALTER)\b.*\bFOREIGN\s+KEY\b`), what: "foreign keys are ignored"},
-		{
-			engines: lawless(),
-			asks:    regexp.MustCompile(`(?i)^\s*SELECT\s+COUNT\(\*\)\s+FROM\s+\S+(\s+(FORCE|USE|IGNORE)\s+INDEX\s*\([^)]*\))?\s*$`),
-			what:    "the number of a table's rows is known: COUNT(*) of all of them reads none",
-		},
+		{engines: lawless(), asks: regexp.MustCompile(`(?i)^\s*SELECT\s+COUNT\(\*\)\s+FROM\s+\S+(\s+(USE|IGNORE)\s+INDEX\s*\([^)]*\))?\s*$`), what: knownCount},
+		// MySQL reads the index that it is forced to.
+		{engines: lawless(), family: lab.MariaDB, asks: regexp.MustCompile(`(?i)^\s*SELECT\s+COUNT\(\*\)\s+FROM\s+\S+\s+FORCE\s+INDEX\s*\([^)]*\)\s*$`), what: knownCount},
 		{
 			engines: []string{"MyRocks"},
 			asks:    regexp.MustCompile(`(?is)\b(BETWEEN\b|[<>]).*(\bFOR\s+(UPDATE|SHARE)|\bLOCK\s+IN\s+SHARE\s+MODE)\s*$`),
@@ -58,7 +62,7 @@ func traits() []trait {
 // what about the others is not what a reader would expect there.
 func (p *Program) Engine(steps []StepInfo) (notes, refused []Fact) {
 	for _, t := range traits() {
-		if !slices.Contains(t.engines, p.Target.Engine) {
+		if !slices.Contains(t.engines, p.Target.Engine) || t.family != "" && t.family != p.Target.Family {
 			continue
 		}
 		met, tables := p.met(t, steps)

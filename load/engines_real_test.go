@@ -165,7 +165,7 @@ func (a *agreed) run(t *testing.T, l *live, engine string, tw tiny) (refused []s
 	}
 	if tw.name == "ddl" {
 		counts := strings.Contains(fmt.Sprint(rows(t, l.dial(schema), "EXPLAIN FORMAT=TRADITIONAL SELECT COUNT(*) FROM pi1 FORCE INDEX (`PRIMARY`)")), "optimized away")
-		if known := slices.Contains([]string{"MyISAM", "Aria", "MEMORY"}, engine); counts != known {
+		if known := l.build.Family == lab.MariaDB && slices.Contains([]string{"MyISAM", "Aria", "MEMORY"}, engine); counts != known {
 			t.Errorf("rows of a table are counted without reading them: %v, the plan says %v", counts, known)
 		}
 	}
