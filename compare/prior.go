@@ -7,10 +7,13 @@ import (
 	"backslide/stat"
 )
 
+// LeastBlocks is how many blocks a verdict needs.
+const LeastBlocks = 4
+
 const (
 	// firstLook is the number of blocks before which nothing is called: the prior is
 	// fitted to this many, and without a prior fewer say next to nothing of the noise.
-	firstLook = 4
+	firstLook = LeastBlocks
 	// priorTests is the number of levels from which on a prior is fitted. From 2 levels
 	// false alarms would be 1.4 % where 1 % is allowed, from 4 up to 1.1 %, from 6 at most
 	// 1 %, with variances that are all equal and with ones that differ widely.

@@ -20,14 +20,14 @@ func (c *Cache) WithPreload(ctx context.Context, b lab.Build, name string) (lab.
 		return b, nil
 	}
 	if b.Loader != "" {
-		return b, fmt.Errorf("%s runs on C libraries of its own, and its tree has no allocator %q; it has %q", b.Name, name, sortedKeys(b.Preloads))
+		return b, fmt.Errorf("%s runs on C libraries of its own, and its tree has no allocator %q%s", b.Name, name, lab.Suggest(name, sortedKeys(b.Preloads)))
 	}
 	have, err := c.hostAllocators(ctx)
 	if err != nil {
 		return b, fmt.Errorf("allocator %s for %s: %w; an absolute path to a shared object works too", name, b.Name, err)
 	}
 	if have[name] == "" {
-		return b, fmt.Errorf("no allocator %q for %s here; there is %q, and an absolute path to a shared object works too", name, b.Name, sortedKeys(have))
+		return b, fmt.Errorf("no allocator %q for %s here%s; an absolute path to a shared object works too", name, b.Name, lab.Suggest(name, sortedKeys(have)))
 	}
 	merged := map[string]string{name: have[name]}
 	for n, path := range b.Preloads {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -62,7 +63,7 @@ type workloadFile struct {
 
 type planFile struct {
 	Seed      uint64  `toml:"seed"`
-	Blocks    int     `toml:"blocks"`
+	Blocks    *int    `toml:"blocks"` // nil: the default, so that 0 can be refused
 	Budget    string  `toml:"budget"`
 	Alpha     float64 `toml:"alpha"`
 	AlphaEq   float64 `toml:"alpha_eq"`
@@ -71,7 +72,7 @@ type planFile struct {
 	Slice     string  `toml:"slice"`
 	Discard   string  `toml:"discard"`
 	Warm      string  `toml:"warm"`
-	Slices    int     `toml:"slices"`
+	Slices    *int    `toml:"slices"` // likewise
 	Placement string  `toml:"placement"`
 	Freeze    string  `toml:"freeze"`
 	GroupSize int     `toml:"group_size"`
@@ -202,7 +203,7 @@ func (e Experiment) Resolve() (Experiment, error) {
 	if e.Name == "" {
 		e.Name = strings.Join(workloads, "+")
 	}
-	e.Plan = e.Plan.WithDefaults()
+	e.Plan = e.Plan.WithDefaults().spelled()
 	if err := e.Plan.Check(); err != nil {
 		return e, err
 	}
@@ -338,8 +339,20 @@ func options(m map[string]any) ([]Option, error) {
 
 func (p planFile) plan() (Plan, error) {
 	out := Plan{
-		Seed: p.Seed, BlocksMax: p.Blocks, Alpha: p.Alpha, AlphaEq: p.AlphaEq, Rho: p.Rho, Slices: p.Slices,
+		Seed: p.Seed, Alpha: p.Alpha, AlphaEq: p.AlphaEq, Rho: p.Rho,
 		Placement: Placement(p.Placement), Freeze: p.Freeze, GroupSize: p.GroupSize, AA: p.AA, Diagnose: p.Diagnose, Rule: p.Rule, Stop: p.Stop,
+	}
+	for _, n := range []struct {
+		name string
+		n    *int
+		to   *int
+	}{{"blocks", p.Blocks, &out.BlocksMax}, {"slices", p.Slices, &out.Slices}} {
+		if n.n == nil {
+			continue
+		}
+		if *n.to = *n.n; *n.n == 0 {
+			return out, fmt.Errorf("plan: %s = 0 would measure nothing; leave it out for the default", n.name)
+		}
 	}
 	for _, d := range []struct {
 		name, text string
@@ -351,6 +364,9 @@ func (p planFile) plan() (Plan, error) {
 		v, err := time.ParseDuration(d.text)
 		if err != nil {
 			return out, fmt.Errorf("plan: %s = %q is not a time such as 90s or 10m", d.name, d.text)
+		}
+		if v == 0 && d.name == "slice" {
+			return out, errors.New("plan: slice = 0 would measure nothing; leave it out for the default")
 		}
 		*d.to = v
 	}

@@ -91,7 +91,10 @@ func TestParseExperimentErrors(t *testing.T) {
 		{"unknown key in a table", "budget =", "budgte =", 27, []string{`unknown key "plan.budgte"`, "did you mean budget?"}},
 		{"unknown key of a config", "preload =", "preloda =", 13, []string{`unknown key "config.preloda"`, "preload"}},
 		{"syntax", `base = "mar`, `base = mar`, 5, nil},
-		{"wrong type", "clients = [1, 4]", `clients = "1"`, 4, []string{`key "clients"`, "slice"}},
+		{"wrong type", "clients = [1, 4]", `clients = "1"`, 4, []string{`key "clients" is text, and should be a list, in brackets: clients = […]`}},
+		{"number for text", `budget = "10m"`, `budget = 10`, 27, []string{`key "plan.budget" is a number, and should be text, in quotes`}},
+		{"no blocks", "blocks = 40", "blocks = 0", 29, []string{"blocks = 0 would measure nothing"}},
+		{"no slice", "blocks = 40", `slice = "0s"`, 29, []string{"slice = 0 would measure nothing"}},
 		{"double build", `"mariadb@11.8"]`, `"mariadb@10.5"]`, 2, []string{`"mariadb@10.5" is there twice`}},
 		{"double config", `name = "nops"`, `name = "default"`, 0, []string{`config: "default" is there twice`}},
 		{"undefined base", `base = "mariadb@11.8/nops"`, `base = "mariadb@11.7"`, 5, []string{"no variant", "did you mean mariadb@11.8"}},
@@ -207,5 +210,18 @@ func TestSliceValue(t *testing.T) {
 		if m.Unit() == "?" {
 			t.Errorf("%s has no unit", m)
 		}
+	}
+}
+
+func TestSpelled(t *testing.T) {
+	known := []string{"point-query", "POINT", "one-core"}
+	for in, want := range map[string]string{"one_core": "one-core", "OneCore": "one-core", "point": "POINT", "Point Query": "point-query", "split": "split"} {
+		if got := Spelled(in, known); got != want {
+			t.Errorf("Spelled(%q) = %q, want %q", in, got, want)
+		}
+	}
+	e, err := Experiment{Builds: []string{"mysql@9.7"}, Workloads: []WorkloadUse{{Name: "slap"}}, Plan: Plan{Placement: "One_Core", Stop: "AMBER"}}.Resolve()
+	if err != nil || e.Plan.Placement != OneCore || e.Plan.Stop != UntilAmber {
+		t.Errorf("plan is %+v, %v", e.Plan, err)
 	}
 }

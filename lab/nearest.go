@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -36,6 +37,23 @@ func Nearest(name string, known []string) []string {
 	return out
 }
 
+// Spelled returns the one of known that name is but for case, hyphens, underscores and
+// blanks; name itself where there is none.
+func Spelled(name string, known []string) string {
+	if slices.Contains(known, name) {
+		return name
+	}
+	plain := func(s string) string {
+		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
+	}
+	for _, k := range known {
+		if plain(k) == plain(name) {
+			return k
+		}
+	}
+	return name
+}
+
 // Suggest returns "; did you mean …?" for a name that is not among known, or the known
 // names when none is near, or nothing when there are none.
 func Suggest(name string, known []string) string {
@@ -47,6 +65,7 @@ func Suggest(name string, known []string) string {
 	}
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
+	sorted = slices.Compact(sorted)
 	if len(sorted) > 12 {
 		sorted = append(sorted[:12], "…")
 	}

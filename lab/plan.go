@@ -2,6 +2,8 @@ package lab
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -105,6 +107,21 @@ func (p Plan) WithDefaults() Plan {
 	return p
 }
 
+// The names that a plan may give, in the order of messages.
+func placements() []string {
+	return []string{string(Unpinned), string(OneCore), string(Split), string(CoLocated)}
+}
+func freezers() []string { return []string{"auto", "cgroup", "stop", "off"} }
+func rules() []string    { return []string{GST, EValues} }
+func stops() []string    { return []string{UntilRed, UntilAmber} }
+
+// spelled returns p with names as they are written here: one_core is one-core.
+func (p Plan) spelled() Plan {
+	p.Placement = Placement(Spelled(string(p.Placement), placements()))
+	p.Freeze, p.Rule, p.Stop = Spelled(p.Freeze, freezers()), Spelled(p.Rule, rules()), Spelled(p.Stop, stops())
+	return p
+}
+
 // Check returns the first thing wrong with a plan whose defaults are filled in.
 func (p Plan) Check() error {
 	switch {
@@ -115,37 +132,35 @@ func (p Plan) Check() error {
 	case p.AlphaEq <= 0 || p.AlphaEq >= 0.5:
 		return fmt.Errorf("plan: alpha_eq = %g is outside 0 to 0.5", p.AlphaEq)
 	case p.Margin <= 0 || p.Margin >= 1:
-		return fmt.Errorf("plan: margin = %g is outside 0 to 100%%", p.Margin)
+		return fmt.Errorf("plan: margin = %s is outside 0 to 100 %%; five percent is 5%%", sharePercent(p.Margin))
 	case p.Rho < 0.5 || p.Rho > 5:
 		return fmt.Errorf("plan: rho = %g is outside 0.5 to 5", p.Rho)
 	case p.Slice < 20*time.Millisecond:
 		return fmt.Errorf("plan: slice = %s is under 20ms", p.Slice)
-	case p.Discard < 0 || p.Warm < 0 || p.Budget < 0:
-		return fmt.Errorf("plan: a time is negative")
+	case p.Slice > time.Hour:
+		return fmt.Errorf("plan: slice = %s is over 1h; slices are short, so that they can alternate, and many", p.Slice)
+	case p.Discard < 0:
+		return fmt.Errorf("plan: discard = %s is negative", p.Discard)
+	case p.Warm < 0:
+		return fmt.Errorf("plan: warm = %s is negative", p.Warm)
+	case p.Budget < 0:
+		return fmt.Errorf("plan: budget = %s is negative", p.Budget)
 	case p.Slices < 2 || p.Slices%2 != 0:
-		return fmt.Errorf("plan: slices = %d is not even, so groups cannot mirror", p.Slices)
+		return fmt.Errorf("plan: slices = %d is no even number from 2, so groups cannot mirror", p.Slices)
 	case p.Latency < 0 || p.Latency >= 1:
-		return fmt.Errorf("plan: latency = %g is outside 0 to 100%%, the share of the base's speed that is asked for", p.Latency)
+		return fmt.Errorf("plan: latency = %s is outside 0 to 100 %%, the share of the base's speed that is asked for; seventy percent is 70%%", sharePercent(p.Latency))
 	case p.Diagnose < 0 || p.Diagnose > 100:
 		return fmt.Errorf("plan: diagnose = %d is outside 0 to 100 rounds", p.Diagnose)
 	case p.GroupSize < 2:
 		return fmt.Errorf("plan: group_size = %d is under 2", p.GroupSize)
 	}
-	if p.Rule != GST && p.Rule != EValues {
-		return fmt.Errorf("plan: rule = %q is none of gst, e", p.Rule)
-	}
-	if p.Stop != UntilRed && p.Stop != UntilAmber {
-		return fmt.Errorf("plan: stop = %q is none of red, amber", p.Stop)
-	}
-	switch p.Placement {
-	case Unpinned, OneCore, Split, CoLocated:
-	default:
-		return fmt.Errorf("plan: placement = %q is none of unpinned, one-core, split, co-located", p.Placement)
-	}
-	switch p.Freeze {
-	case "auto", "cgroup", "stop", "off":
-	default:
-		return fmt.Errorf("plan: freeze = %q is none of auto, cgroup, stop, off", p.Freeze)
+	for _, name := range []struct {
+		key, value string
+		known      []string
+	}{{"rule", p.Rule, rules()}, {"stop", p.Stop, stops()}, {"placement", string(p.Placement), placements()}, {"freeze", p.Freeze, freezers()}} {
+		if !slices.Contains(name.known, name.value) {
+			return fmt.Errorf("plan: %s = %q is none of %s", name.key, name.value, strings.Join(name.known, ", "))
+		}
 	}
 	return nil
 }

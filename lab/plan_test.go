@@ -31,7 +31,7 @@ func TestPlanOfSlices(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"latency = \"fast\"": "x.toml:5: plan: latency = \"fast\" is not a share such as 70%",
-		"latency = \"100%\"": "x.toml:5: plan: latency = 1 is outside 0 to 100%",
+		"latency = \"100%\"": "x.toml:5: plan: latency = 100% is outside 0 to 100 %",
 	} {
 		_, err := ParseExperiment("x.toml", "builds = [\"mariadb@10.5\"]\n[[workload]]\nname = \"slap\"\n[plan]\n"+text, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -53,12 +53,45 @@ func DecodeTOML(file, text string, v any) error {
 // the line only in its text: line 7 (last key "a.b"): what is wrong.
 func wrongType(file string, err error) error {
 	e := &SyntaxError{File: file, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
-	var key string
+	var key, have, want string
 	if n, _ := fmt.Sscanf(e.Msg, "line %d (last key %q):", &e.Line, &key); n == 2 {
-		_, what, _ := strings.Cut(e.Msg, "): ")
-		e.Msg = fmt.Sprintf("key %q: %s", key, what)
+		_, what, _ := strings.Cut(e.Msg, ")")
+		if n, _ := fmt.Sscanf(what, ": incompatible types: TOML value has type %s destination has type %s", &have, &want); n == 2 {
+			what = typeMessage(key[strings.LastIndex(key, ".")+1:], strings.TrimSuffix(have, ";"), want)
+		}
+		e.Msg = fmt.Sprintf("key %q%s", key, what)
 	}
 	return e
+}
+
+// typeMessage says in a user's words that a key has a value of one of the decoder's types,
+// and should have one of another.
+func typeMessage(key, have, want string) string {
+	kind := func(t string) string {
+		switch {
+		case strings.HasPrefix(t, "int"), strings.HasPrefix(t, "uint"), strings.HasPrefix(t, "float"):
+			return "a number"
+		case t == "string":
+			return "text"
+		case t == "bool":
+			return "true or false"
+		case t == "slice":
+			return "a list"
+		case t == "map" || t == "struct":
+			return "a table"
+		}
+		return t
+	}
+	msg := fmt.Sprintf(" is %s, and should be %s", kind(have), kind(want))
+	switch kind(want) {
+	case "text":
+		msg += fmt.Sprintf(", in quotes: %s = \"…\"", key)
+	case "a list":
+		msg += fmt.Sprintf(", in brackets: %s = […]", key)
+	case "a number":
+		msg += ", without quotes"
+	}
+	return msg
 }
 
 // LineOf returns the line, from 1, on which a dotted key stands in TOML text: the first

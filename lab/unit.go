@@ -38,3 +38,6 @@ func ParseShare(s string) (float64, error) {
 	}
 	return v, nil
 }
+
+// sharePercent writes a share as people write it: 0.05 is 5%.
+func sharePercent(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }

@@ -295,10 +295,28 @@ func (w *Workload) Select(names []string) ([]StepInfo, error) {
 	return out, nil
 }
 
+// selectable returns the names that Select knows.
+func (w *Workload) selectable() []string {
+	known := append(w.stepNames(), keys(w.f.Subsets)...)
+	for _, s := range w.Steps {
+		if s.Group != "" && !slices.Contains(known, string(s.Group)) {
+			known = append(known, string(s.Group))
+		}
+	}
+	return known
+}
+
+// Has reports whether the workload has a step, group or subset of that name.
+func (w *Workload) Has(name string) bool {
+	known := w.selectable()
+	return slices.Contains(known, lab.Spelled(name, known))
+}
+
 // pick resolves names; within are the subsets that are being resolved.
 func (w *Workload) pick(names, within []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, name := range names {
+		name = lab.Spelled(name, w.selectable())
 		found := false
 		for _, s := range w.Steps {
 			if s.Name == name || s.Group != "" && string(s.Group) == name {
@@ -309,13 +327,7 @@ func (w *Workload) pick(names, within []string) (map[string]bool, error) {
 		switch {
 		case found:
 		case !ok:
-			known := append(w.stepNames(), keys(w.f.Subsets)...)
-			for _, s := range w.Steps {
-				if s.Group != "" && !slices.Contains(known, string(s.Group)) {
-					known = append(known, string(s.Group))
-				}
-			}
-			return nil, fmt.Errorf("no step, group or subset is called %q%s", name, lab.Suggest(name, known))
+			return nil, fmt.Errorf("no step, group or subset is called %q%s", name, lab.Suggest(name, w.selectable()))
 		case slices.Contains(within, name):
 			return nil, fmt.Errorf("subset %q holds itself", name)
 		default:

@@ -109,9 +109,15 @@ func slower(c *lab.Comparison) string {
 	return strings.TrimPrefix(strings.TrimPrefix(percent(c.LogRatio), minus), "+") + " " + word
 }
 
+func isCall(v lab.Verdict) bool { return v == lab.Regressed || v == lab.Improved }
+
 func (r *bugReport) summary() {
 	what := r.v.at(r.b.Level)
-	r.printf("# %s: %s is %s than %s\n\n", r.text(what), r.text(r.versionOf(r.c.Candidate)), slower(r.c), r.text(r.versionOf(r.c.Base)))
+	if isCall(r.c.Verdict) {
+		r.printf("# %s: %s is %s than %s\n\n", r.text(what), r.text(r.versionOf(r.c.Candidate)), slower(r.c), r.text(r.versionOf(r.c.Base)))
+	} else { // a title is read alone, so it must not say what the run has not shown
+		r.printf("# %s: no difference shown between %s and %s\n\n", r.text(what), r.text(r.versionOf(r.c.Candidate)), r.text(r.versionOf(r.c.Base)))
+	}
 	r.printf("| | |\n|:---|:---|\n")
 	r.printf("| Category | %s |\n| Severity | performance |\n| Version | %s |\n| Operating system | Linux %s |\n| CPU | %s |\n\n",
 		r.text(r.c.Candidate.Engine), r.text(r.side(r.c.Candidate).Build.Version), r.text(orUnknown(r.v.Run.Host.Kernel)), r.text(orUnknown(r.v.Run.Host.CPU)))

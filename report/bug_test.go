@@ -30,6 +30,21 @@ func regression(t *testing.T, s lab.Summary) Bug {
 	return Bug{}
 }
 
+// A title is read alone: it must not say what the run has not shown.
+func TestBugTitle(t *testing.T) {
+	s := first()
+	b := regression(t, s)
+	if got := bugOf(t, s, b); !strings.Contains(strings.SplitN(got, "\n", 2)[0], "slower than") {
+		t.Errorf("the title does not say what regressed:\n%.200s", got)
+	}
+	for i := range s.Comparisons {
+		s.Comparisons[i].Verdict = lab.Inconclusive
+	}
+	if got := bugOf(t, s, b); !strings.Contains(strings.SplitN(got, "\n", 2)[0], ": no difference shown between") {
+		t.Errorf("the title of what is inconclusive claims something:\n%.200s", got)
+	}
+}
+
 // An explanation becomes evidence: causes with their intervals, functions, waits, plans.
 func TestBugEvidence(t *testing.T) {
 	s := first()

@@ -131,7 +131,7 @@ func (v *view) groupTable(words bool, f *footnotes) section {
 			if words {
 				last += " " + lampWord(&g.Test)
 			}
-			last += superscript(f.add(g.Test.Notes...))
+			last += superscript(f.add(unsaid(&g.Test)...))
 			cells := plain("  "+clean(string(g.Group)), clientsText(g.Clients))
 			cells = append(cells, cell{
 				parts: []string{v.ratio(g.Test.LogRatio), v.ratioSpan(g.Test.Lo, g.Test.Hi), last}, state: stateOf(&g.Test),

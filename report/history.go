@@ -20,7 +20,7 @@ func HistoryFormats() []string { return []string{"text", "html", "csv", "json"} 
 // History writes an experiment's history in the format of that name. Of the options, text
 // takes Width and Color.
 func History(w io.Writer, format string, h lab.History, o Options) error {
-	switch format {
+	switch lab.Spelled(format, HistoryFormats()) {
 	case "text":
 		return historyText(w, h, o)
 	case "html":
@@ -59,7 +59,11 @@ func newTale(h lab.History) tale {
 
 func (t tale) title() string {
 	s := fmt.Sprintf("History of %s: %s", clean(t.Name), count(len(t.Runs), "run"))
-	if n := len(t.Runs); n > 0 && !t.Runs[0].Started.IsZero() {
+	switch n := len(t.Runs); {
+	case n == 0 || t.Runs[0].Started.IsZero():
+	case day(t.Runs[0].Started) == day(t.Runs[n-1].Started):
+		s += ", " + day(t.Runs[0].Started)
+	default:
 		s += fmt.Sprintf(", %s to %s", day(t.Runs[0].Started), day(t.Runs[n-1].Started))
 	}
 	return s

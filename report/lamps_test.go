@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,6 +80,20 @@ func TestLamps(t *testing.T) {
 	s.Lamps = lab.Lamps{}
 	if got := text(t, s, Options{}); strings.Contains(got, "amber") {
 		t.Errorf("a summary without lamps tells of them:\n%s", got)
+	}
+}
+
+// A run that was interrupted says so before what it has found, and a run that ended does not.
+func TestUnfinished(t *testing.T) {
+	s := first()
+	if got := text(t, s, Options{}); strings.Contains(got, "has not ended") {
+		t.Errorf("a run that ended is said not to have:\n%.400s", got)
+	}
+	s.Run.Ended = time.Time{}
+	got := text(t, s, Options{})
+	said, found := strings.Index(got, "This run has not ended: what follows is of the blocks so far, and backslide run --resume 7 goes on."), strings.Index(got, " regressed")
+	if said < 0 || said > found {
+		t.Errorf("a run that has not ended does not say so first:\n%.400s", got)
 	}
 }
 

@@ -92,7 +92,11 @@ func size(d float64) string {
 	if !finite(d) {
 		return none
 	}
-	return strconv.FormatFloat(100*math.Expm1(math.Abs(d)), 'f', 1, 64) + " %"
+	percent := 100 * math.Expm1(math.Abs(d))
+	if percent > 1000 {
+		return "over 1000 %" // any figure would claim to know more than noise lets it
+	}
+	return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
 }
 
 // percentSpan returns the interval of a log-ratio in percent: [−14.0, −10.5].

@@ -13,7 +13,7 @@ func TestNumbers(t *testing.T) {
 		{percent(math.Log(2)), "+100.0 %"}, {percent(math.Log(0.5)), "−50.0 %"},
 		{percentSpan(-0.05, 0.05), "[−4.9, +5.1]"}, {percentSpan(-inf, inf), "–"},
 		{ratio(-0.05), "0.951"}, {ratio(0), "1.000"}, {ratio(math.NaN()), "–"}, {ratioSpan(-0.05, 0.05), "[0.951, 1.051]"}, {ratioSpan(-inf, 0), "–"},
-		{size(0.05), "5.1 %"}, {size(-0.05), "5.1 %"}, {size(inf), "–"},
+		{size(0.05), "5.1 %"}, {size(-0.05), "5.1 %"}, {size(2.3), "897.4 %"}, {size(5), "over 1000 %"}, {size(inf), "–"},
 		{amount(0), "0"}, {amount(0.0001), "<0.001"}, {amount(0.1234), "0.123"}, {amount(1.234), "1.23"}, {amount(12.34), "12.3"},
 		{amount(123.4), "123"}, {amount(1234567.8), "1234568"}, {amount(-1.5), "−1.50"}, {amount(inf), "–"},
 		{grouped(1234), "1234"}, {grouped(12345), "12\u202f345"}, {grouped(1234567.8), "1\u202f234\u202f568"}, {grouped(12.34), "12.3"},

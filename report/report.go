@@ -57,7 +57,7 @@ func Formats() []string {
 // Write writes a summary in the format of that name. Options matter to text and Markdown,
 // and to CSV, which has totals where that is the view.
 func Write(w io.Writer, format string, s lab.Summary, o Options) error {
-	switch format {
+	switch lab.Spelled(format, Formats()) {
 	case "text":
 		return Text(w, s, o)
 	case "html":
@@ -97,11 +97,12 @@ func (o Options) resolve() (Options, error) {
 	if o.View == "" {
 		o.View = Full
 	}
-	if !slices.Contains(lab.Metrics(), o.Metric) {
-		var known []string
-		for _, m := range lab.Metrics() {
-			known = append(known, string(m))
-		}
+	var known []string
+	for _, m := range lab.Metrics() {
+		known = append(known, string(m))
+	}
+	o.Metric, o.View = lab.Metric(lab.Spelled(string(o.Metric), known)), lab.Spelled(o.View, Views())
+	if !slices.Contains(known, string(o.Metric)) {
 		return o, fmt.Errorf("metric %q is unknown%s", o.Metric, lab.Suggest(string(o.Metric), known))
 	}
 	if o.Decimals != 0 && o.Decimals != 2 && o.Decimals != 3 {

@@ -57,6 +57,9 @@ func (v *view) opening() section {
 			out.intro = append(out.intro, s)
 		}
 	}
+	if r := v.Run; r.Ended.IsZero() && !r.Started.IsZero() {
+		add(fmt.Sprintf("This run has not ended: what follows is of the blocks so far, and backslide run --resume %d goes on.", r.ID))
+	}
 	if v.oneStep() {
 		add(v.together())
 	} else {

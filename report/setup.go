@@ -97,6 +97,9 @@ func (v *view) blocksLine() string {
 		}
 		low, high = min(low, n), max(high, n)
 	}
+	if low < 0 && len(v.candidates) == 0 {
+		return fmt.Sprintf("blocks: at most %d; the server is started afresh in each", v.plan.BlocksMax)
+	}
 	low = max(low, 0)
 	have := fmt.Sprint(high)
 	if low != high {

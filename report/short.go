@@ -148,7 +148,7 @@ func (b *builder) groupCell(g *lab.GroupSummary) groupCell {
 	}
 	t := &g.Test
 	c := groupCell{
-		Class: stateOf(t).class(), Mark: lampMark(t), Word: lampWord(t), Ratio: ratio(t.LogRatio), Notes: b.notes.add(t.Notes...),
+		Class: stateOf(t).class(), Mark: lampMark(t), Word: lampWord(t), Ratio: ratio(t.LogRatio), Notes: b.notes.add(unsaid(t)...),
 		Levels: g.Levels, Min: three(g.Min), Max: three(g.Max), Average: three(g.Average), Half: three(g.Median),
 	}
 	if finite(t.Lo) && finite(t.Hi) {

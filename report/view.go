@@ -342,11 +342,19 @@ func (e entry) notes() []string {
 	if e.state == broken || e.state == notRun {
 		return []string{string(e.state) + ": " + e.why}
 	}
-	out := slices.Clone(e.comp.Notes)
+	out := unsaid(e.comp)
 	if len(e.fails) > 0 {
 		out = append(out, fmt.Sprintf("broke in %s of others: %s", count(blocksOf(e.fails), "block"), reason(e.fails)))
 	}
 	return out
+}
+
+// unsaid returns the notes of a comparison without what a table says of it anyway: what
+// could be seen stands beside each that is inconclusive.
+func unsaid(c *lab.Comparison) []string {
+	return slices.DeleteFunc(slices.Clone(c.Notes), func(n string) bool {
+		return c.Verdict == lab.Inconclusive && strings.HasPrefix(n, "noisy: ")
+	})
 }
 
 // blocksOf returns in how many blocks something failed.

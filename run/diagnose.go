@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"backslide/lab"
@@ -48,7 +49,7 @@ type Watcher interface {
 func (c *Conductor) Diagnose(ctx context.Context, r lab.Run, d Diagnosis, w Watcher) error {
 	for i := range d.Rounds {
 		for _, fleet := range fleets(d.Instruments, func(i lab.Instrument) bool { return w.Apart(i) || once(r, d) }) {
-			c.phase("look into it, round %d of %d: %v", i+1, d.Rounds, fleet)
+			c.phase("watch, round %d of %d: %s", i+1, d.Rounds, strings.Trim(fmt.Sprint(fleet), "[]"))
 			b := &blockRun{c: c, run: r, block: d.First + i, done: map[lab.SliceKey]lab.Slice{}, earlier: map[lab.Variant]int{}}
 			k := look{blockRun: b, diagnosis: d, watcher: w, instruments: fleet}
 			if err := k.round(ctx); err != nil {

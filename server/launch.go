@@ -93,7 +93,7 @@ func preload(b lab.Build, name string) (string, error) {
 			have = append(have, n)
 		}
 		slices.Sort(have)
-		return "", fmt.Errorf("%s has no allocator %q; it has %q, and an absolute path to a shared object works too", b.Name, name, have)
+		return "", fmt.Errorf("%s has no allocator %q%s; an absolute path to a shared object works too", b.Name, name, lab.Suggest(name, have))
 	}
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("allocator of %s: %w", b.Name, err)

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"backslide/lab"
 	"backslide/probe"
 	"backslide/run"
+	"backslide/server"
 )
 
 func newCheck(e *env) *cobra.Command {
@@ -20,9 +24,12 @@ func newCheck(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [EXPERIMENT.toml]",
 		Short: "Check an experiment and print its plan: cells, blocks, time, memory, disk",
-		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			x, err := f.experiment(first(args))
+			file, err := f.file(args)
+			if err != nil {
+				return err
+			}
+			x, err := f.experiment(file)
 			if err != nil {
 				return err
 			}
@@ -30,11 +37,37 @@ func newCheck(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.forecast().print(harmless{e.stdout}, s, probe.Free(e.labDir))
+			if err := s.forecast().print(harmless{e.stdout}, s, probe.Free(e.labDir)); err != nil {
+				return err
+			}
+			return s.checkOptions(cmd.Context())
 		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// checkOptions has each build check the options of its configs, before hours of loading for
+// those whose turn comes first.
+func (s *setup) checkOptions(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "backslide-check-")
+	if err != nil {
+		return fmt.Errorf("check options: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for _, v := range s.Variants() {
+		if v.Copy > 0 {
+			continue
+		}
+		c, _ := s.Config(v.Config)
+		if err := server.Check(ctx, server.Spec{
+			Build: s.builds[v.Build], Config: c, Engine: v.Engine,
+			DataDir: filepath.Join(dir, "data"), RunDir: "/tmp", LogFile: filepath.Join(dir, "log"), // nothing is started: no socket
+		}); err != nil {
+			return fmt.Errorf("config %s: %w", v.Config, err)
+		}
+	}
+	return nil
 }
 
 // forecast is what an experiment will need.
@@ -140,7 +173,7 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 		fmt.Fprintf(t, "slices\tas many per variant, level and block as a pilot of the noise asks for: fewer on a quiet host, up to four times %d on a noisy one\n", s.Plan.Slices)
 	}
 	if f.Calibrate > 0 {
-		fmt.Fprintf(t, "pilots\tabout %s, once: speed and noise of every level on the base\n", f.Calibrate.Round(time.Second))
+		fmt.Fprintf(t, "pilots\tabout %s, once: speed and noise of every level on the base\n", between(f.Calibrate, f.Calibrate))
 	}
 	if f.unknown > 0 {
 		fmt.Fprintf(t, "long steps\t%s of each variant and block take as long as they take, on top of that\n", plural(f.unknown, "step"))
@@ -181,20 +214,22 @@ func (f forecast) print(w io.Writer, s *setup, free probe.Room) error {
 	return nil
 }
 
-// between says from how long to how long something takes: 45s, or 12 to 30 min.
+// between says from how long to how long something takes: 45 s, 12 to 30 min or 5 to 9 h.
 func between(least, most time.Duration) string {
-	if most < 2*time.Minute {
-		a, b := least.Round(time.Second), most.Round(time.Second)
-		if a == b {
-			return a.String()
-		}
-		return fmt.Sprintf("%d to %d s", int(a.Seconds()), int(b.Seconds()))
+	unit, name := time.Hour, "h"
+	switch {
+	case most < 2*time.Minute:
+		unit, name = time.Second, "s"
+	case most < 3*time.Hour:
+		unit, name = time.Minute, "min"
+	case most >= 72*time.Hour:
+		unit, name = 24*time.Hour, "days"
 	}
-	a, b := int(math.Ceil(least.Minutes())), int(math.Ceil(most.Minutes()))
+	a, b := int(math.Ceil(float64(least)/float64(unit))), int(math.Ceil(float64(most)/float64(unit)))
 	if a == b {
-		return fmt.Sprintf("%d min", a)
+		return fmt.Sprintf("%d %s", a, name)
 	}
-	return fmt.Sprintf("%d to %d min", a, b)
+	return fmt.Sprintf("%d to %d %s", a, b, name)
 }
 
 // atOnce says what it means that only n servers are up together.

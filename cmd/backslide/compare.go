@@ -44,47 +44,32 @@ func (l *look) options(e *env) report.Options {
 
 func newCompare(e *env) *cobra.Command {
 	var l look
+	var format, out string
 	cmd := &cobra.Command{
 		Use:   "compare [RUN|IMPORT…]",
 		Short: "Say what regressed, improved, stayed equal, or cannot be told",
 		Long: "compare prints the verdicts of a run: the newest, or the one whose number, name or\n" +
-			"experiment file is given. It exits with 0 when nothing regressed, 1 when something\ndid, 2 when it could not find out.\n" +
+			"experiment file is given. It exits with 0 when nothing regressed, 1 when something\ndid, 2 when it could not find out: nothing was measured, or a side broke. What is\ninconclusive has not regressed as far as anyone knows, and counts as 0.\n" +
 			"Of imports (i1, i2, or their names; several together are replicates) it prints point\nestimates: they have no verdicts, and it exits with 0.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, est, err := e.subject(cmd.Context(), args, l.base)
-			switch {
-			case err != nil:
+			format, err := formatFor(format, out)
+			if err != nil {
 				return err
-			case est != nil:
-				return report.Estimates(e.stdout, "text", *est, l.options(e))
 			}
-			if err := report.Text(e.stdout, s, l.options(e)); err != nil {
+			s, est, err := e.subject(cmd.Context(), args, l.base)
+			if err != nil {
+				return err
+			}
+			if err := e.writeReport(cmd.Context(), format, out, s, est, l.options(e)); err != nil || est != nil {
 				return err
 			}
 			return outcomeOf(s)
 		},
 	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; its ending gives the format")
+	cmd.Flags().StringVar(&format, "format", "", "`format`: "+strings.Join(report.Formats(), ", ")+"; else text")
 	l.flags(cmd)
 	return cmd
-}
-
-// outcomeOf returns errRegressed when something regressed, or an error when there is
-// nothing that could have.
-func outcomeOf(s lab.Summary) error {
-	judged := false
-	for _, c := range s.Comparisons {
-		if c.Metric != lab.QPS {
-			continue
-		}
-		judged = judged || len(c.Blocks) > 0
-		if c.Verdict == lab.Regressed {
-			return errRegressed
-		}
-	}
-	if !judged && len(s.Run.Variants) > 1 {
-		return errors.New("no block has results of both sides; see the failures above")
-	}
-	return nil
 }
 
 // subject returns what args name: a run, judged, or imports, arranged. Without any it is
@@ -157,6 +142,9 @@ func importArgs(runs []lab.Run, imports []lab.Import, args []string) ([]lab.Impo
 	var known []string
 	for _, im := range imports {
 		known = append(known, fmt.Sprintf("i%d", im.ID), im.Name)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("one run at a time, not %s: backslide history follows several runs, and report --format bug RUN STEP is about one step", strings.Join(args, ", "))
 	}
 	return nil, fmt.Errorf("only imports can be taken together, and not all of %s are one; name one run, or imports of %s", strings.Join(args, ", "), strings.Join(known, ", "))
 }
@@ -243,9 +231,16 @@ func newReport(e *env) *cobra.Command {
 			"of one step: versions, a script, expected and actual, evidence, environment.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			step := ""
+			format, err := formatFor(format, out)
+			if err != nil {
+				return err
+			}
 			if format == bugFormat {
+				if len(args) == 1 {
+					args = []string{"last", args[0]}
+				}
 				if len(args) != 2 {
-					return errors.New("a bug report is about one step: backslide report --format bug RUN STEP")
+					return errors.New("a bug report is about one step: backslide report --format bug [RUN] STEP")
 				}
 				args, step = args[:1], args[1]
 			}
@@ -253,30 +248,10 @@ func newReport(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format == "" {
-				format = formatOf(out)
+			if step != "" && est == nil {
+				return e.writeTo(out, format, func(w io.Writer) error { return e.writeBug(cmd.Context(), w, s, step, bug) })
 			}
-			o := l.options(e)
-			if format == "html" && est == nil {
-				if o.Whys, err = e.whys(cmd.Context(), s); err != nil {
-					return err
-				}
-				if o.Past, err = e.past(cmd.Context(), s.Run); err != nil {
-					return err
-				}
-			}
-			write := func(w io.Writer) error { return report.Write(w, format, s, o) }
-			switch {
-			case est != nil:
-				write = func(w io.Writer) error { return report.Estimates(w, format, *est, o) }
-			case step != "":
-				write = func(w io.Writer) error { return e.writeBug(cmd.Context(), w, s, step, bug) }
-			}
-			if out == "" || out == "-" {
-				return e.show(format, write)
-			}
-			o.Width, o.Color = 0, false
-			return writeFile(out, func(f *os.File) error { return write(f) })
+			return e.writeReport(cmd.Context(), format, out, s, est, l.options(e))
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; its ending gives the format")
@@ -291,23 +266,67 @@ func newReport(e *env) *cobra.Command {
 	return cmd
 }
 
-// formatOf guesses a format from a file's name.
-func formatOf(name string) string {
-	switch filepath.Ext(name) {
-	case ".html", ".htm":
-		return "html"
-	case ".csv":
-		return "csv"
-	case ".json":
-		return "json"
-	case ".md":
-		return "markdown"
-	case ".bench":
-		return "benchfmt"
-	case ".prom":
-		return "openmetrics"
+// writeReport writes a summary, or imports if there are any, to a file or standard output.
+func (e *env) writeReport(ctx context.Context, format, out string, s lab.Summary, est *lab.Estimates, o report.Options) (err error) {
+	if format == "html" && est == nil {
+		if o.Whys, err = e.whys(ctx, s); err != nil {
+			return err
+		}
+		if o.Past, err = e.past(ctx, s.Run); err != nil {
+			return err
+		}
 	}
-	return "text"
+	if out != "" && out != "-" {
+		o.Width, o.Color = 0, false
+	}
+	return e.writeTo(out, format, func(w io.Writer) error {
+		if est != nil {
+			return report.Estimates(w, format, *est, o)
+		}
+		return report.Write(w, format, s, o)
+	})
+}
+
+// writeTo writes what has a format to a file, whole or not at all, or to standard output for "" and "-".
+func (e *env) writeTo(out, format string, write func(io.Writer) error) error {
+	if out == "" || out == "-" {
+		return e.show(format, write)
+	}
+	return writeFile(out, func(f *os.File) error { return write(f) })
+}
+
+// formatFor returns the format that is asked for, by its name or the ending of its files,
+// or else the one that the name of the file to write ends in.
+func formatFor(format, out string) (string, error) {
+	if format == "" {
+		return formatOf(out)
+	}
+	if f, err := formatOf("." + strings.ToLower(format)); err == nil {
+		return f, nil
+	}
+	return format, nil
+}
+
+// formatOf returns the format that a file's name ends in.
+func formatOf(name string) (string, error) {
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".html", ".htm":
+		return "html", nil
+	case ".csv":
+		return "csv", nil
+	case ".json":
+		return "json", nil
+	case ".md", ".markdown":
+		return "markdown", nil
+	case ".bench":
+		return "benchfmt", nil
+	case ".prom":
+		return "openmetrics", nil
+	case "", ".txt", ".text":
+		return "text", nil
+	default:
+		return "", fmt.Errorf("write %s: no format has files that end in %s; name one with --format, or use .txt, .html, .csv, .json, .md, .bench or .prom", name, ext)
+	}
 }
 
 // writeFile writes a file whole or not at all.

@@ -36,7 +36,7 @@ func (e *env) confirm(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "confirm %d comparisons of run %d\n", len(found), r.ID)
+	fmt.Fprintf(e.stderr, "confirm %s of run %d\n", plural(len(found), "comparison"), r.ID)
 	_, err = e.execute(ctx, s, nil)
 	return err
 }

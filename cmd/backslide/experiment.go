@@ -5,62 +5,103 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"backslide/lab"
+	"backslide/workloads"
 )
 
 // experimentFlags are an experiment as flags: alone, or over a file.
 type experimentFlags struct {
 	builds, configs, engines, workloads, steps, params []string
-	clients                                            []int
+	clients                                            clientsFlag
+	name                                               string
 	base, cnf, margin, placement, rule, stop, latency  string
 	blocks, slices, diagnose                           int
 	seed                                               uint64
 	budget, slice                                      time.Duration
 	query                                              queryFlags
 	aa                                                 bool
+	flags                                              *pflag.FlagSet // those of the verb, which know what was given
 }
+
+// latencyShare is what --latency without a share means.
+const latencyShare = "70%"
 
 // add defines the flags; what the fields hold are the defaults.
 func (f *experimentFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
+	f.flags = fl
+	fl.StringVar(&f.name, "name", f.name, "`name` of the experiment, for history and reports")
 	fl.StringSliceVar(&f.builds, "build", f.builds, "`build` to run, as mariadb@11.8 or dir:/opt/mysql; repeat for more")
-	fl.StringArrayVar(&f.configs, "config", f.configs, "config as `NAME[:option=value,…]`; repeat for more")
+	fl.StringArrayVar(&f.configs, "config", f.configs, "config as `NAME[:option=value,...]`; repeat for more")
 	fl.StringVar(&f.cnf, "cnf", f.cnf, "my.cnf `file` whose server options every --config starts with")
-	fl.StringSliceVar(&f.engines, "engine", f.engines, "storage `engine`: innodb, myisam, aria, memory, myrocks")
-	fl.StringSliceVar(&f.workloads, "workload", f.workloads, "`workload`: a built-in one, or a .toml file")
-	fl.StringSliceVar(&f.steps, "steps", f.steps, "`steps`, groups or subsets of the workloads; empty: all")
+	fl.StringSliceVar(&f.engines, "engine", f.engines, "storage `engine`: innodb (default), myisam, aria, memory, myrocks; repeat for more")
+	fl.StringSliceVar(&f.workloads, "workload", f.workloads, "`workload`: "+strings.Join(workloads.Names(), ", ")+", or a .toml file; repeat for more")
+	fl.StringSliceVar(&f.steps, "steps", f.steps, "`steps`, groups or subsets of the workloads, with commas between them; else all")
 	fl.StringArrayVar(&f.params, "param", f.params, "parameter of the workloads as `NAME=VALUE`; repeat for more")
-	fl.IntSliceVar(&f.clients, "clients", f.clients, "`numbers` of clients: 1,4,32")
+	fl.Var(&f.clients, "clients", "`numbers` of clients: 1,4,32")
 	fl.StringVar(&f.base, "base", f.base, "`variant` to compare with: build, build/config or build/config/engine")
-	fl.IntVar(&f.blocks, "blocks", f.blocks, "restarts of every server at most")
-	fl.IntVar(&f.slices, "slices", f.slices, "slices per variant, level and block; without it, as many as a pilot of the noise calls for")
-	fl.DurationVar(&f.budget, "budget", f.budget, "wall `time` for all blocks")
-	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice; without it, 200ms or what a pilot finds better")
-	fl.Uint64Var(&f.seed, "seed", f.seed, "`number` that order and operations follow from")
+	fl.IntVar(&f.blocks, "blocks", f.blocks, "restarts of every server at most, as a `number`; else 20")
+	fl.IntVar(&f.slices, "slices", f.slices, "slices per variant, level and block, an even `number`; else as many as a pilot of the noise calls for")
+	fl.DurationVar(&f.budget, "budget", f.budget, "wall `time` for all blocks, as 30m; else no limit")
+	fl.DurationVar(&f.slice, "slice", f.slice, "measured `time` of a read slice; else 200ms or what a pilot finds better")
+	fl.Uint64Var(&f.seed, "seed", f.seed, "`number` that order and operations follow from; else 1")
 	fl.BoolVar(&f.aa, "aa", f.aa, "run the base twice, as a check of the lab itself")
 	fl.IntVar(&f.diagnose, "diagnose", f.diagnose, "`rounds` of watching what was called, for explain and the page, after the measured blocks")
-	fl.StringVar(&f.rule, "rule", f.rule, "`rule` of the verdicts: gst, for a planned number of blocks, or e, open-ended")
-	fl.StringVar(&f.stop, "stop", f.stop, "a difference gets blocks until it holds for the whole report, red, or until it is called, `amber`")
-	fl.StringVar(&f.latency, "latency", f.latency, "run read steps also at a set rate, to compare latencies: a `share` of the base's speed")
-	fl.Lookup("latency").NoOptDefVal = "70%"
-	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as 5%")
-	fl.StringVar(&f.query.query, "query", f.query.query, "`SQL` of a workload that is this one statement, as text")
+	fl.StringVar(&f.rule, "rule", f.rule, "`rule` of the verdicts: gst, for a planned number of blocks (default), or e, open-ended")
+	fl.StringVar(&f.stop, "stop", f.stop, "`when` a difference has had blocks enough: red, it holds for the whole report (default), or amber, it is called")
+	fl.StringVar(&f.latency, "latency", f.latency, "run read steps also at a set rate, to compare latencies: at this `share` of the base's speed")
+	fl.Lookup("latency").NoOptDefVal = latencyShare
+	fl.StringVar(&f.margin, "margin", f.margin, "difference that does not matter, as a `share`; else 5%")
+	fl.StringVar(&f.query.query, "query", f.query.query, "`SQL` statement to run as the workload, or beside one")
 	fl.StringVar(&f.query.schema, "schema", f.query.schema, "`file` of statements to run before --query")
-	fl.StringVar(&f.placement, "placement", f.placement, "CPUs: unpinned, one-core, split or co-located")
+	fl.StringVar(&f.placement, "placement", f.placement, "`CPUs` of servers and client: unpinned (default), one-core, split or co-located")
 	for name, values := range map[string][]string{
 		"placement": {string(lab.Unpinned), string(lab.OneCore), string(lab.Split), string(lab.CoLocated)},
+		"rule":      {lab.GST, lab.EValues},
+		"stop":      {lab.UntilRed, lab.UntilAmber},
+		"workload":  workloads.Names(),
 		"engine":    {"innodb", "myisam", "aria", "memory", "myrocks"},
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // a flag of that name was defined above
 		}
 	}
+}
+
+// given reports whether a flag stands on the command line.
+func (f *experimentFlags) given(name string) bool { return f.flags != nil && f.flags.Changed(name) }
+
+// file returns the experiment file that arguments name; empty: none. A share behind
+// --latency, which takes one only with an equals sign, is that flag's.
+func (f *experimentFlags) file(args []string) (string, error) {
+	for i, arg := range args {
+		if _, err := lab.ParseShare(arg); err == nil && f.given("latency") && f.latency == latencyShare {
+			f.latency = arg
+			args = slices.Delete(slices.Clone(args), i, i+1)
+			break
+		}
+	}
+	for _, arg := range args {
+		_, err := os.Stat(arg)
+		switch {
+		case err != nil && (strings.Contains(arg, "@") || strings.HasPrefix(arg, "dir:") || strings.HasPrefix(arg, "tar:")):
+			return "", fmt.Errorf("%q is no experiment file; a build is named with --build %s", arg, arg)
+		case err != nil && slices.Contains(workloads.Names(), arg):
+			return "", fmt.Errorf("%q is no experiment file; a workload is named with --workload %s", arg, arg)
+		}
+	}
+	if len(args) > 1 {
+		return "", fmt.Errorf("one experiment file at a time, not %d: %s", len(args), strings.Join(args, ", "))
+	}
+	return first(args), nil
 }
 
 // experiment returns the experiment of a file (path may be empty) with the flags over it.
@@ -87,21 +128,39 @@ func (f *experimentFlags) experiment(path string) (lab.Experiment, error) {
 	}
 	e, err := e.Resolve()
 	if err != nil && path == "" {
-		return e, fmt.Errorf("%w (as flags: --build, --config, --engine, --workload, --clients, --base)", err)
+		return e, f.asFlag(err)
 	}
 	return e, err
 }
 
+// asFlag adds the flag to an error of an experiment, which begins with a key of the file.
+func (f *experimentFlags) asFlag(err error) error {
+	key, rest, _ := strings.Cut(err.Error(), ": ")
+	if key == "plan" {
+		key, _, _ = strings.Cut(rest, " = ")
+	}
+	if key == "builds" || key == "engines" {
+		key = strings.TrimSuffix(key, "s")
+	}
+	if f.flags == nil || f.flags.Lookup(key) == nil {
+		return err
+	}
+	return fmt.Errorf("%w (as a flag: --%s)", err, key)
+}
+
 // over lays the flags that were given over an experiment.
 func (f *experimentFlags) over(e *lab.Experiment) error {
+	if f.name != "" {
+		e.Name = f.name
+	}
 	if f.builds != nil {
 		e.Builds, e.Base = f.builds, ""
 	}
 	if f.engines != nil {
 		e.Engines, e.Base = f.engines, ""
 	}
-	if f.clients != nil {
-		e.Clients = f.clients
+	if f.clients.numbers != nil {
+		e.Clients = f.clients.numbers
 	}
 	if f.base != "" {
 		e.Base = f.base
@@ -121,6 +180,8 @@ func (f *experimentFlags) over(e *lab.Experiment) error {
 			return err
 		}
 		e.Workloads = append(e.Workloads, lab.WorkloadUse{Name: queryWorkload, Text: text})
+	} else if f.given("query") {
+		return errors.New("--query is empty; it is an SQL statement, as text")
 	} else if f.query.schema != "" {
 		return errors.New("--schema is for --query; a workload has its own tables")
 	}
@@ -132,11 +193,11 @@ func (f *experimentFlags) over(e *lab.Experiment) error {
 		}
 		params[name] = value
 	}
+	if err := f.overSteps(e.Workloads); err != nil {
+		return err
+	}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
-		if f.steps != nil {
-			w.Steps = f.steps
-		}
 		for k, v := range params {
 			if w.Params == nil {
 				w.Params = map[string]string{}
@@ -145,6 +206,45 @@ func (f *experimentFlags) over(e *lab.Experiment) error {
 		}
 	}
 	return f.overPlan(&e.Plan)
+}
+
+// overSteps gives each workload those of --steps that it has. A --query has no others.
+func (f *experimentFlags) overSteps(uses []lab.WorkloadUse) error {
+	if f.steps == nil {
+		return nil
+	}
+	var files []*lab.WorkloadUse
+	for i := range uses {
+		if uses[i].Text == "" {
+			files = append(files, &uses[i])
+		}
+	}
+	if len(files) == 1 {
+		files[0].Steps = f.steps
+		return nil
+	}
+	found := map[string]bool{}
+	for _, use := range files {
+		use.Steps = nil
+		w, err := readWorkload(*use)
+		if err != nil {
+			return err
+		}
+		for _, step := range f.steps {
+			if w.w.Has(step) {
+				use.Steps, found[step] = append(use.Steps, step), true
+			}
+		}
+		if len(use.Steps) == 0 {
+			return fmt.Errorf("--steps %s: workload %s has none of them; leave it out, or name steps of it too", strings.Join(f.steps, ","), use.Name)
+		}
+	}
+	for _, step := range f.steps {
+		if !found[step] {
+			return fmt.Errorf("--steps %s: no workload has a step, group or subset of that name", step)
+		}
+	}
+	return nil
 }
 
 func (f *experimentFlags) overConfigs(e *lab.Experiment) error {
@@ -186,13 +286,18 @@ func (f *experimentFlags) overConfigs(e *lab.Experiment) error {
 }
 
 func (f *experimentFlags) overPlan(p *lab.Plan) error {
+	for _, flag := range []string{"blocks", "slices", "slice"} {
+		if f.given(flag) && slices.Contains([]string{"0", "0s"}, f.flags.Lookup(flag).Value.String()) {
+			return fmt.Errorf("--%s 0 would measure nothing; leave it out for the default", flag)
+		}
+	}
 	if f.blocks != 0 {
 		p.BlocksMax = f.blocks
 	}
 	if f.slices != 0 {
 		p.Slices, p.FitSlices = f.slices, false
 	}
-	if f.budget != 0 {
+	if f.budget != 0 || f.given("budget") {
 		p.Budget = f.budget
 	}
 	if f.slice != 0 {
@@ -210,7 +315,7 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 	if f.stop != "" {
 		p.Stop = f.stop
 	}
-	if f.diagnose > 0 {
+	if f.diagnose != 0 || f.given("diagnose") {
 		p.Diagnose = f.diagnose
 	}
 	if f.latency != "" {
@@ -220,8 +325,8 @@ func (f *experimentFlags) overPlan(p *lab.Plan) error {
 		}
 		p.Latency = share
 	}
-	if f.aa {
-		p.AA = true
+	if f.aa || f.given("aa") {
+		p.AA = f.aa
 	}
 	if f.margin != "" {
 		m, err := lab.ParseShare(f.margin)

@@ -48,6 +48,9 @@ func newExplain(e *env) *cobra.Command {
 			if f.callGraph != stacks.FramePointers && f.callGraph != stacks.Dwarf {
 				return fmt.Errorf("--call-graph %s: it is %s or %s", f.callGraph, stacks.FramePointers, stacks.Dwarf)
 			}
+			if f.rounds < 1 || f.slice < 100*time.Millisecond || f.clients < 0 {
+				return fmt.Errorf("--rounds is at least 1, --slice at least 100ms, and --clients not negative; they are %d, %s and %d", f.rounds, f.slice, f.clients)
+			}
 			x, err := e.explain(cmd.Context(), args, f)
 			if err != nil {
 				return err
@@ -59,7 +62,7 @@ func newExplain(e *env) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&f.clients, "clients", 0, "number of `clients`; 0: that with the largest difference")
 	cmd.Flags().StringVar(&f.candidate, "candidate", "", "`variant`, as build/config/engine or the beginning of it; empty: that with the largest difference")
-	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "how often to start the servers for watching")
+	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "how often, as a `number`, to start the servers for watching")
 	cmd.Flags().DurationVar(&f.slice, "slice", watchedSlice, "`length` of watched slices")
 	cmd.Flags().BoolVar(&f.stored, "stored", false, "start nothing: explain from what is stored")
 	cmd.Flags().BoolVar(&f.all, "all", false, "watch all that was called, on the same servers, and not only what is explained")
@@ -81,17 +84,14 @@ func (e *env) explain(ctx context.Context, args []string, f explainFlags) (x lab
 	if err != nil {
 		return x, err
 	}
-	r, err := runArg(runs, first(args))
+	name, step := runAndStep(runs, args)
+	r, err := runArg(runs, name)
 	if err != nil {
 		return x, err
 	}
 	sum, err := e.judge(ctx, st, r)
 	if err != nil {
 		return x, err
-	}
-	step := ""
-	if len(args) > 1 {
-		step = args[1]
 	}
 	c, err := pick(sum, step, f)
 	if err != nil {
@@ -164,6 +164,24 @@ func exportStacks(ctx context.Context, ev evidence, c lab.Comparison, dir string
 	return nil
 }
 
+// runAndStep takes RUN and STEP of a verb apart. A step of the newest run may stand alone,
+// unless a run is called so.
+func runAndStep(runs []lab.Run, args []string) (name, step string) {
+	name = first(args)
+	if len(args) > 1 {
+		return name, args[1]
+	}
+	if _, err := runArg(runs, name); err == nil || len(runs) == 0 {
+		return name, ""
+	}
+	for _, lp := range runs[0].Levels {
+		if s := lab.Spelled(name, []string{lp.Level.Step.Name, lp.Level.Step.String()}); s == lp.Level.Step.Name || s == lp.Level.Step.String() {
+			return "last", s
+		}
+	}
+	return name, ""
+}
+
 // first returns the first argument of a verb, "" if it was left out.
 func first(args []string) string {
 	if len(args) == 0 {
@@ -177,11 +195,15 @@ func first(args []string) string {
 func pick(s lab.Summary, step string, f explainFlags) (lab.Comparison, error) {
 	var fit []lab.Comparison
 	var steps, variants []string
+	var clients []int
+	for _, lp := range s.Run.Levels {
+		step = lab.Spelled(step, []string{lp.Level.Step.Name})
+	}
 	for _, c := range s.Comparisons {
 		if c.Metric != lab.QPS || len(c.Blocks) == 0 {
 			continue
 		}
-		steps, variants = append(steps, c.Level.Step.Name), append(variants, c.Candidate.String())
+		steps, variants, clients = append(steps, c.Level.Step.Name), append(variants, c.Candidate.String()), append(clients, c.Level.Clients)
 		if (step == "" || c.Level.Step.Name == step || c.Level.Step.String() == step) &&
 			(f.clients == 0 || c.Level.Clients == f.clients) && strings.HasPrefix(c.Candidate.String(), f.candidate) {
 			fit = append(fit, c)
@@ -193,8 +215,15 @@ func pick(s lab.Summary, step string, f explainFlags) (lab.Comparison, error) {
 	case len(fit) == 0 && step != "" && !slices.Contains(steps, step):
 		return lab.Comparison{}, fmt.Errorf("run %d has no step %q%s", s.Run.ID, step, lab.Suggest(step, slices.Compact(slices.Sorted(slices.Values(steps)))))
 	case len(fit) == 0:
-		return lab.Comparison{}, fmt.Errorf("run %d has no comparison of %s at %d clients with a candidate %q; candidates: %s",
-			s.Run.ID, cmp.Or(step, "any step"), f.clients, f.candidate, strings.Join(slices.Compact(slices.Sorted(slices.Values(variants))), ", "))
+		what := cmp.Or(step, "any step")
+		if f.clients != 0 {
+			what += " at " + plural(f.clients, "client")
+		}
+		if f.candidate != "" {
+			what += fmt.Sprintf(" with a candidate %q", f.candidate)
+		}
+		return lab.Comparison{}, fmt.Errorf("run %d has no comparison of %s; it has clients %s, and candidates %s",
+			s.Run.ID, what, join(slices.Compact(slices.Sorted(slices.Values(clients)))), strings.Join(slices.Compact(slices.Sorted(slices.Values(variants))), ", "))
 	}
 	return slices.MaxFunc(fit, byDifference), nil
 }

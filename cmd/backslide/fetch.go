@@ -74,7 +74,7 @@ func newFetch(e *env) *cobra.Command {
 		Example: `  backslide fetch mariadb@10.5 mariadb@11.8 mysql@9.7
   backslide fetch dir:/opt/mysql-8.0
   backslide fetch 'tar:mysql-8.4.tar.xz#sha256=…'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("the names of builds (backslide builds lists them)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			builds, err := e.builds(cmd.Context(), args)
 			if err != nil {

@@ -32,12 +32,16 @@ func newHistory(e *env) *cobra.Command {
 		Example: "  backslide history nightly\n  backslide history nightly -o history.html",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := e.history(cmd.Context(), first(args), last)
+			if last < 0 {
+				return fmt.Errorf("--last %d: a number of runs, or 0 for all", last)
+			}
+			format, err := formatFor(format, out)
 			if err != nil {
 				return err
 			}
-			if format == "" {
-				format = formatOf(out)
+			h, err := e.history(cmd.Context(), first(args), last)
+			if err != nil {
+				return err
 			}
 			var o report.Options
 			if out == "" || out == "-" {

@@ -30,8 +30,9 @@ func newImport(e *env) *cobra.Command {
 			"single outputs of sysbench and mysqlslap, interval files of the insert benchmark, CSV and TSV of name × build, Go benchmarks, and JSON that\n" +
 			"backslide wrote. Files are recognised by what is in them; what cannot be read is named with file and line, and the rest goes in.\n" +
 			"Imported figures have no blocks, so they never become verdicts. Several figures of one cell are its replicates.",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return e.importResults(cmd.Context(), o, args) },
+		Example: "  backslide import results/\n  backslide import --build mysql@8.4 sysbench.out",
+		Args:    atLeastOne("folders or files to read"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return e.importResults(cmd.Context(), o, args) },
 	}
 	cmd.Flags().StringVar(&o.host, "host", "", "`name` of the host that was measured; tables have a column for each")
 	cmd.Flags().StringVar(&o.build, "build", "", "`name` of the build, for files whose place and name tell none")
@@ -45,6 +46,11 @@ func newImport(e *env) *cobra.Command {
 // importResults reads, stores and shows what others measured.
 func (e *env) importResults(ctx context.Context, o importOptions, args []string) error {
 	var results []archive.Result
+	for _, arg := range args {
+		if _, err := os.Stat(arg); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+	}
 	for _, s := range sources(args) {
 		r, err := archive.Read(ctx, os.DirFS(s.dir), archive.Options{
 			Root: s.dir, Files: s.files, Host: o.host, Build: o.build, Config: o.config, Device: o.device, Tools: archiveTools(),
@@ -109,8 +115,12 @@ func (e *env) importNotes(r archive.Result) {
 	if len(r.Records) > 0 {
 		return // the report lists what could not be read
 	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(harmless{e.stderr}, "%s\n", oneLine(p.Error()))
+	for i, p := range r.Problems {
+		if i == 5 {
+			fmt.Fprintf(e.stderr, "  and %s more of that kind\n", plural(len(r.Problems)-i, "problem"))
+			break
+		}
+		fmt.Fprintf(harmless{e.stderr}, "  not read: %s\n", oneLine(p.Error()))
 	}
 }
 

@@ -51,21 +51,27 @@ func backslide(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 // errInterrupted is why everything stops after Ctrl-C.
 var errInterrupted = errors.New("interrupted")
 
-// interruptible returns a context that ends at the first Ctrl-C or SIGTERM. A second one
-// ends the process at once; the guard then kills what is left.
+// interruptible returns a context that ends at the first Ctrl-C, SIGTERM, or SIGHUP of a
+// terminal that was closed, unless nohup has that ignored. A second Ctrl-C or SIGTERM ends
+// the process at once; the guard then kills what is left.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ch := make(chan os.Signal, 2)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	hangup := make(chan os.Signal, 1) // apart: shell and kernel may both send it
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(hangup, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		select {
+		case <-hangup:
 		case <-ch:
 			fmt.Fprintln(stderr, "\nstopping servers; once more to stop at once")
-			cancel(errInterrupted)
 		case <-done:
 			return
 		}
+		cancel(errInterrupted)
 		select {
 		case <-ch:
 			os.Exit(exitTrouble)
@@ -74,6 +80,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	}()
 	return ctx, func() {
 		signal.Stop(ch)
+		signal.Stop(hangup)
 		close(done)
 		cancel(nil)
 	}
@@ -91,6 +98,7 @@ func newRoot(e *env) *cobra.Command {
 	cmd.PersistentFlags().StringVar(&e.labDir, "lab", envOr("BACKSLIDE_LAB", "lab"), "the lab: a `directory` for results and data sets")
 	cmd.PersistentFlags().StringVar(&e.cacheDir, "cache", envOr("BACKSLIDE_CACHE", defaultCache()), "`directory` for server builds")
 	cmd.PersistentFlags().StringVar(&e.symbolDir, "symbols", os.Getenv("BACKSLIDE_SYMBOLS"), "`directory` with debug symbols of servers, as /usr/lib/debug, or where a package of them was unpacked")
+	cmd.SetFlagErrorFunc(flagError)
 	cmd.AddCommand(
 		newQuickstart(e), newBuilds(e), newFetch(e), newCheck(e), newRun(e), newCompare(e), newHistory(e), newExplain(e), newReport(e), newImport(e), newSelftest(e),
 		newClient(e),

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -40,7 +41,7 @@ func (e *env) rig(ctx context.Context, s *setup, freezer *proc.Freezer) (_ *rig,
 		return nil, err
 	}
 	if g.dir, err = os.MkdirTemp(filepath.Join(cache, "run"), ""); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a directory for the servers' sockets in the cache: %w; servers can be started from a cache that can be written: --cache", err)
 	}
 	servers, clients, err := placement(s.Plan.Placement)
 	if err != nil {

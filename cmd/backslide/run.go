@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"backslide/lab"
@@ -27,20 +29,29 @@ func newRun(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [EXPERIMENT.toml]",
 		Short: "Run an experiment: interleaved, resumable, stopping where the answer is known",
+		Long: "run measures an experiment, from a file, from flags, or from a file with flags over it, and prints\n" +
+			"its verdicts. It exits with 0 when it could measure, whatever it found, and with 2 when it could\n" +
+			"not: compare exits with what was found. After Ctrl-C it says how to go on.",
 		Example: `  backslide run exp.toml
   backslide run --build mariadb@10.11 --build mariadb@11.8 --workload sysbench --steps point --clients 1,4
   backslide run --build mariadb@11.8 --query 'SELECT COUNT(*) FROM t' --schema ddl.sql --clients 1,8
   backslide run --resume last`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := alone(cmd, args); err != nil {
+				return err
+			}
 			switch {
 			case resume != "":
 				return e.resume(ctx, resume, lab.Raise{At: time.Now(), Blocks: f.blocks, Budget: f.budget})
 			case confirm != "":
 				return e.confirm(ctx, confirm)
 			}
-			x, err := f.experiment(first(args))
+			file, err := f.file(args)
+			if err != nil {
+				return err
+			}
+			x, err := f.experiment(file)
 			if err != nil {
 				return err
 			}
@@ -59,6 +70,30 @@ func newRun(e *env) *cobra.Command {
 	cmd.Flags().StringVar(&confirm, "confirm", "", "measure the differences that a `run` found again, on fresh blocks with roles swapped")
 	cmd.Flags().StringVar(&resume, "resume", "", "go on with the interrupted `run` of that number, or last; with --blocks and --rule e also with one that ended")
 	return cmd
+}
+
+// alone checks that nothing is asked of a run that is resumed or confirmed which it fixed
+// when it began: that would be passed over in silence.
+func alone(cmd *cobra.Command, args []string) error {
+	mode, may := "", []string{"lab", "cache", "symbols"}
+	switch fl := cmd.Flags(); {
+	case fl.Changed("resume"):
+		mode, may = "resume", append(may, "resume", "blocks", "budget")
+	case fl.Changed("confirm"):
+		mode, may = "confirm", append(may, "confirm")
+	default:
+		return nil
+	}
+	var more []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(may, f.Name) {
+			more = append(more, "--"+f.Name)
+		}
+	})
+	if more = append(more, args...); len(more) > 0 {
+		return fmt.Errorf("--%s takes everything from the run that it names; leave out %s", mode, strings.Join(more, ", "))
+	}
+	return nil
 }
 
 // resume goes on with a run of the lab that was interrupted, or is raised to more blocks.
@@ -205,7 +240,18 @@ func (e *env) labFlag() string {
 	if e.labDir == "lab" {
 		return ""
 	}
-	return " --lab " + e.labDir
+	return " --lab " + shellWord(e.labDir)
+}
+
+// shellWord quotes a word where a shell would take it apart.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%=", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // lockLab keeps a second run out of a lab: two would disturb each other's figures.
@@ -278,6 +324,9 @@ func (w *wiring) begin(ctx context.Context, s *setup, p *progress) (lab.Run, err
 	}
 	for _, warning := range r.Host.Warnings {
 		p.line("host: %s", warning)
+	}
+	if err := s.checkOptions(ctx); err != nil {
+		return r, err
 	}
 	if err := w.conductor.Prepare(ctx, r.Variants); err != nil {
 		return r, err

@@ -43,7 +43,7 @@ func (e *env) twins(ctx context.Context, x lab.Experiment, print func(io.Writer,
 func newInject(e *env) *cobra.Command {
 	var slowdown string
 	f := experimentFlags{
-		builds: []string{"mariadb@10.11"}, workloads: []string{"sysbench"}, clients: []int{1}, blocks: 20,
+		builds: []string{"mariadb@10.11"}, workloads: []string{"sysbench"}, clients: clientsFlag{numbers: []int{1}}, blocks: 20,
 		steps:  []string{"point-query", "range-covered-si"},
 		params: []string{"rows=50000", "tables=1"}, placement: string(lab.OneCore), slice: 100 * time.Millisecond, slices: 16,
 	}
@@ -131,7 +131,7 @@ func printInjected(w io.Writer, s lab.Summary) error {
 
 func newNoise(e *env) *cobra.Command {
 	f := experimentFlags{
-		builds: []string{"mariadb@10.11"}, workloads: []string{"sysbench"}, clients: []int{1, 4}, blocks: 12,
+		builds: []string{"mariadb@10.11"}, workloads: []string{"sysbench"}, clients: clientsFlag{numbers: []int{1, 4}}, blocks: 12,
 		steps:  []string{"point-query", "range-covered-si", "range-notcovered-si", "read-only-100", "update-index", "insert"},
 		params: []string{"rows=50000", "tables=1"}, placement: string(lab.OneCore),
 	}

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"backslide/compare"
 	"backslide/extern"
 	"backslide/lab"
 	"backslide/load"
+	"backslide/proc"
 	"backslide/server"
 	"backslide/store"
 	"backslide/workloads"
@@ -58,6 +60,13 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 	if err := e.preloads(ctx, s); err != nil {
 		return nil, err
 	}
+	for _, c := range x.Configs {
+		if len(c.Launcher) > 0 {
+			if _, err := proc.Find(c.Launcher[0]); err != nil {
+				return nil, fmt.Errorf("config %s: launcher: %w", c.Name, err)
+			}
+		}
+	}
 	var facts engineFacts
 	for _, v := range x.Variants() {
 		if err := server.HasEngine(s.builds[v.Build], v.Engine); err != nil {
@@ -79,6 +88,9 @@ func (e *env) setup(ctx context.Context, x lab.Experiment) (*setup, error) {
 		return nil, err
 	}
 	s.notes = append(factLines(facts.notes), s.notes...)
+	if n := s.Plan.BlocksMax; n < compare.LeastBlocks && len(x.Variants()) > 1 {
+		s.notes = append(s.notes, fmt.Sprintf("the plan has %s; a verdict needs at least %d, so there will be point estimates only", plural(n, "block"), compare.LeastBlocks))
+	}
 	s.levels = s.plan()
 	return s, errors.Join(s.checkLimits(), s.checkTools(ctx))
 }
@@ -119,7 +131,7 @@ func readWorkload(use lab.WorkloadUse) (workload, error) {
 	} else {
 		var ok bool
 		if out.file, out.text, ok = workloads.Text(use.Name); !ok {
-			return out, fmt.Errorf("no workload %q%s, or a path that ends in .toml", use.Name, lab.Suggest(use.Name, workloads.Names()))
+			return out, fmt.Errorf("no built-in workload is called %q%s (one of your own is a path that ends in .toml)", use.Name, lab.Suggest(use.Name, workloads.Names()))
 		}
 	}
 	var err error
