@@ -83,6 +83,22 @@ func TestLamps(t *testing.T) {
 	}
 }
 
+// Builds of one's own are named by the end of their path that tells them apart.
+func TestShortBuilds(t *testing.T) {
+	var all []lab.Variant
+	want := map[string]string{
+		"mysql@9.7": "mysql@9.7", "dir:/opt/old/install": "dir:old/install", "dir:/opt/new/install/": "dir:new/install", "dir:/opt/mine": "dir:mine", "dir:both": "dir:both", "dir:/opt/both": "dir:opt/both",
+		"tar:/tmp/m.tar#sha256=12": "tar:m.tar", "tar:https://host/a/x.tar.gz#sha256=34": "tar:x.tar.gz",
+		"tar:/tmp/same.tar#sha256=56": "tar:/tmp/same.tar#sha256=56", "tar:/tmp/same.tar#sha256=78": "tar:/tmp/same.tar#sha256=78",
+	}
+	for b := range want {
+		all = append(all, lab.Variant{Build: b, Config: "c", Engine: "InnoDB"})
+	}
+	if d := cmp.Diff(want, shortBuilds(all)); d != "" {
+		t.Errorf("names (-want +got):\n%s", d)
+	}
+}
+
 // A run that was interrupted says so before what it has found, and a run that ended does not.
 func TestUnfinished(t *testing.T) {
 	s := first()

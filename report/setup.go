@@ -19,6 +19,9 @@ func (v *view) builds() []string {
 			continue
 		}
 		parts := []string{clean(s.Build.Version)}
+		if short := shortBuilds(v.variants)[x.Build]; short != x.Build {
+			parts = append(parts, clean(x.Build))
+		}
 		for _, p := range [][2]string{{"from ", s.Build.Origin}, {"id ", shortID(s.Build.ID)}, {"built with ", s.Build.Flags}, {"engine ", s.Engine}} {
 			if p[1] != "" {
 				parts = append(parts, p[0]+clean(p[1]))

@@ -206,6 +206,36 @@ func (v *view) arrange(a *arranger) {
 	}
 }
 
+// shortBuilds names each build of the variants. Of a tree or tarball it is the end of the
+// path, as much as tells it apart: tables would be as wide as paths and digests otherwise.
+func shortBuilds(all []lab.Variant) map[string]string {
+	out := map[string]string{}
+	for _, x := range all {
+		out[x.Build] = x.Build
+	}
+	for name := range out {
+		kind, path, ok := strings.Cut(name, ":")
+		if !ok || kind != "dir" && kind != "tar" {
+			continue
+		}
+		path, _, _ = strings.Cut(path, "#sha256=")
+		parts := strings.Split(strings.TrimRight(path, "/"), "/")
+		for n := 1; n <= len(parts); n++ {
+			short := strings.Join(parts[len(parts)-n:], "/")
+			alone := true
+			for other := range out {
+				rest, _, _ := strings.Cut(strings.Replace(other, ":", ":/", 1), "#sha256=")
+				alone = alone && (other == name || !strings.HasSuffix(strings.TrimRight(rest, "/"), "/"+short))
+			}
+			if alone {
+				out[name] = kind + ":" + short
+				break
+			}
+		}
+	}
+	return out
+}
+
 // shortNames leaves out the config or engine that all variants share.
 func shortNames(all []lab.Variant) map[lab.Variant]string {
 	var config, engine bool
@@ -213,9 +243,10 @@ func shortNames(all []lab.Variant) map[lab.Variant]string {
 		config = config || x.Config != all[0].Config
 		engine = engine || x.Engine != all[0].Engine
 	}
+	builds := shortBuilds(all)
 	out := map[lab.Variant]string{}
 	for _, x := range all {
-		parts := []string{x.Build}
+		parts := []string{builds[x.Build]}
 		if config {
 			parts = append(parts, x.Config)
 		}

@@ -39,7 +39,7 @@ func newQuickstart(e *env) *cobra.Command {
 			if err := writeFile(out, func(f *os.File) error { return report.Write(f, "html", sum, report.Options{}) }); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.stdout, "\nThe page: %s\nAgain at any time: backslide compare; backslide report --format csv\n", out)
+			fmt.Fprintf(e.stdout, "\nThe page: %s\nThese verdicts again: backslide compare%[2]s\nWhy one differs: backslide explain%[2]s\n", out, e.labFlag())
 			return nil
 		},
 	}
