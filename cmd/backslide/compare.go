@@ -45,11 +45,13 @@ func (l *look) options(e *env) report.Options {
 func newCompare(e *env) *cobra.Command {
 	var l look
 	var format, out string
+	var lamp gate
 	cmd := &cobra.Command{
 		Use:   "compare [RUN|IMPORT…]",
 		Short: "Say what regressed, improved, stayed equal, or cannot be told",
 		Long: "compare prints the verdicts of a run: the newest, or the one whose number, name or\n" +
 			"experiment file is given. It exits with 0 when nothing regressed, 1 when something\ndid, 2 when it could not find out: nothing was measured, or a side broke. What is\ninconclusive has not regressed as far as anyone knows, and counts as 0.\n" +
+			"Red is what counts: of all reports of equal servers at most 5 % exit with 1. With\n--gate amber, and in a run whose plan stops at amber, every regressed comparison\ncounts; 1 in 200 of those that are equal is one by chance.\n" +
 			"Of imports (i1, i2, or their names; several together are replicates) it prints point\nestimates: they have no verdicts, and it exits with 0.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := formatFor(format, out)
@@ -63,12 +65,13 @@ func newCompare(e *env) *cobra.Command {
 			if err := e.writeReport(cmd.Context(), format, out, s, est, l.options(e)); err != nil || est != nil {
 				return err
 			}
-			return outcomeOf(s)
+			return lamp.outcome(s)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; its ending gives the format")
 	cmd.Flags().StringVar(&format, "format", "", "`format`: "+strings.Join(report.Formats(), ", ")+"; else text")
 	l.flags(cmd)
+	cmd.Flags().Var(&lamp, "gate", "what makes it exit with 1: `red`, or amber too")
 	return cmd
 }
 

@@ -1,17 +1,38 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"backslide/lab"
 )
 
-// outcomeOf returns errRegressed when something regressed: throughput, or where operations
+// gate says which lamp of a regressed comparison makes compare exit with 1: red, or amber
+// too; if empty, the one that the run's plan goes on until.
+type gate string
+
+// String is pflag's.
+func (g *gate) String() string { return string(*g) }
+
+// Type is pflag's.
+func (g *gate) Type() string { return "lamp" }
+
+// Set is pflag's.
+func (g *gate) Set(s string) error {
+	if s != lab.UntilRed && s != lab.UntilAmber {
+		return fmt.Errorf("want %s or %s", lab.UntilRed, lab.UntilAmber)
+	}
+	*g = gate(s)
+	return nil
+}
+
+// outcome returns errRegressed when something regressed: throughput, or where operations
 // come at a set rate their latency. Otherwise it is an error when a level could not be
 // compared since a side broke there, or when nothing could be: silence would pass for
 // "nothing regressed".
-func outcomeOf(s lab.Summary) error {
+func (g gate) outcome(s lab.Summary) error {
+	amber := cmp.Or(string(g), s.Run.Plan.Stop) == lab.UntilAmber
 	open := map[lab.Level]bool{}
 	for _, lp := range s.Run.Levels {
 		open[lp.Level] = lp.Open
@@ -25,7 +46,7 @@ func outcomeOf(s lab.Summary) error {
 		if open[c.Level] {
 			decides = lab.P95
 		}
-		if c.Metric == decides && c.Verdict == lab.Regressed {
+		if c.Metric == decides && c.Verdict == lab.Regressed && (c.Red || amber) {
 			return errRegressed
 		}
 	}

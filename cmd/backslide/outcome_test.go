@@ -44,12 +44,49 @@ func TestOutcome(t *testing.T) {
 	} {
 		s := summary()
 		tt.change(&s)
-		switch err := outcomeOf(s); {
+		switch err := gate(lab.UntilAmber).outcome(s); {
 		case tt.want == "" && err != nil, tt.want == "regressed" && !errors.Is(err, errRegressed):
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		case tt.want != "" && tt.want != "regressed" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
+	}
+}
+
+// TestGate: what is red makes compare exit with 1; what is amber does so if asked for, or
+// if the run's plan asked for no more.
+func TestGate(t *testing.T) {
+	const passes, fails = false, true
+	for name, c := range map[string]struct {
+		gate    gate
+		stop    string
+		verdict lab.Verdict
+		red     bool
+		want    bool
+	}{
+		"red":                   {"", lab.UntilRed, lab.Regressed, true, fails},
+		"amber":                 {"", lab.UntilRed, lab.Regressed, false, passes},
+		"amber, asked for":      {lab.UntilAmber, lab.UntilRed, lab.Regressed, false, fails},
+		"amber is the plan":     {"", lab.UntilAmber, lab.Regressed, false, fails},
+		"amber, red asked for":  {lab.UntilRed, lab.UntilAmber, lab.Regressed, false, passes},
+		"a plan that says none": {"", "", lab.Regressed, false, passes},
+		"improved":              {lab.UntilAmber, lab.UntilRed, lab.Improved, true, passes},
+	} {
+		s := lab.Summary{
+			Run:         lab.Run{Plan: lab.Plan{Stop: c.stop}, Variants: make([]lab.Variant, 2)},
+			Comparisons: []lab.Comparison{{Metric: lab.QPS, Verdict: c.verdict, Red: c.red, Blocks: []lab.BlockDiff{{}}}},
+		}
+		err := c.gate.outcome(s)
+		if err != nil && err != errRegressed {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := err == errRegressed; got != c.want {
+			t.Errorf("%s: fails the gate: %t, want %t", name, got, c.want)
+		}
+	}
+	var g gate
+	if err := g.Set("green"); err == nil {
+		t.Error("a lamp that there is not was accepted")
 	}
 }
 
