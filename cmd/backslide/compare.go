@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -239,7 +240,7 @@ func newReport(e *env) *cobra.Command {
 				return err
 			}
 			if format == bugFormat {
-				if len(args) == 1 {
+				if len(args) == 1 && !isRunWord(args[0]) {
 					args = []string{"last", args[0]}
 				}
 				if len(args) != 2 {
@@ -308,6 +309,13 @@ func formatFor(format, out string) (string, error) {
 		return f, nil
 	}
 	return format, nil
+}
+
+// isRunWord reports whether a word can only mean a run: its number, or last. A step may be
+// called as a run is.
+func isRunWord(s string) bool {
+	_, err := strconv.Atoi(s)
+	return err == nil || s == "last"
 }
 
 // formatOf returns the format that a file's name ends in.
