@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,6 +264,49 @@ func TestLoadRefused(t *testing.T) {
 	err := p.Load(context.Background(), srv.dial, LoadOptions{Seed: 1, Workers: 2})
 	if err == nil || !strings.Contains(err.Error(), "is full") || !strings.Contains(err.Error(), "INSERT INTO foo") || len(err.Error()) > 400 {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLoadingInTheWay: rows that the server undid for another transaction are sent again, a
+// few times, and nothing else is inserted before the first of a table.
+func TestLoadingInTheWay(t *testing.T) {
+	p := builtIn(t, "sysbench", map[string]string{"tables": "1", "rows": "9000"}, Target{Family: lab.MariaDB, Version: [3]int{10, 11, 0}, Engine: "InnoDB"})
+	first := string(p.tables[0].inserter(1).statement(1, p.tables[0].perInsert(1)))
+	for _, always := range []bool{false, true} {
+		var mu sync.Mutex
+		sent, stored := map[string]int{}, map[string]int{}
+		srv := newFake(t)
+		srv.handle = func(_ int, sql string) lab.Reply {
+			if !strings.HasPrefix(sql, "INSERT") {
+				return lab.Reply{}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if sql != first && stored[first] == 0 {
+				t.Errorf("sent before the first rows: %.60s", sql)
+			}
+			if sent[sql]++; always || sent[sql]%2 == 1 {
+				return lab.Reply{Code: 1213, Message: "Deadlock found when trying to get lock; try restarting transaction"}
+			}
+			stored[sql]++
+			return lab.Reply{}
+		}
+		err := p.Load(context.Background(), srv.dial, LoadOptions{Seed: 1, Workers: 3})
+		if always {
+			if err == nil || !strings.Contains(err.Error(), "Deadlock") || sent[first] != fillTries {
+				t.Errorf("always in the way: %v, sent %d times", err, sent[first])
+			}
+			continue
+		}
+		per := p.tables[0].perInsert(1)
+		if want := int((9000 + per - 1) / per); err != nil || len(stored) != want {
+			t.Errorf("%v; %d statements are stored, want %d", err, len(stored), want)
+		}
+		for sql, n := range stored {
+			if n != 1 {
+				t.Errorf("stored %d times: %.60s", n, sql)
+			}
+		}
 	}
 }
 

@@ -19,7 +19,8 @@ const (
 )
 
 // fill inserts all rows, statement by statement in the order of their numbers; which
-// connection sends one is left to chance.
+// connection sends one is left to chance. The first is alone: MariaDB from 10.6 on locks an
+// empty table as a whole to insert in bulk, and the second connection would be in its way.
 func (t *table) fill(ctx context.Context, conns []Conn, seed uint64, done *atomic.Int64) error {
 	if t.rows == 0 {
 		return nil
@@ -30,23 +31,19 @@ func (t *table) fill(ctx context.Context, conns []Conn, seed uint64, done *atomi
 	for _, c := range conns {
 		fillers[c] = newFiller(c, t.inserter(seed), per, statements > 1)
 	}
-	return each(ctx, conns, statements, func(c Conn, i int) error {
-		f := fillers[c]
+	insert := func(c Conn, i int) error {
 		from := int64(i)*per + 1
 		to := min(from+per-1, t.rows)
-		if err := f.send(from, to); err != nil {
+		if err := fillers[c].fill(ctx, from, to); err != nil {
 			return err
-		}
-		r, err := await(ctx, c)
-		if err != nil {
-			return err
-		}
-		if r.Code != 0 {
-			return fmt.Errorf("rows %d to %d: %w", from, to, &StatementError{quoteShort(string(f.in.statement(from, to))), r})
 		}
 		done.Add(to - from + 1)
 		return nil
-	})
+	}
+	if err := insert(conns[0], 0); err != nil {
+		return err
+	}
+	return each(ctx, conns, statements-1, func(c Conn, i int) error { return insert(c, i+1) })
 }
 
 // filler inserts rows over one connection.
@@ -69,6 +66,27 @@ func newFiller(c Conn, in *insert, per int64, often bool) *filler {
 		f.stmt = stmt
 	}
 	return f
+}
+
+// fillTries is how often rows are sent that another connection was in the way of.
+const fillTries = 10
+
+// fill inserts rows, and does so again if the server undid it for another transaction.
+func (f *filler) fill(ctx context.Context, from, to int64) error {
+	for try := 1; ; try++ {
+		if err := f.send(from, to); err != nil {
+			return err
+		}
+		r, err := await(ctx, f.c)
+		switch {
+		case err != nil:
+			return err
+		case r.Code == 0:
+			return nil
+		case try == fillTries || !slices.Contains(retried(), r.Code):
+			return fmt.Errorf("rows %d to %d: %w", from, to, &StatementError{quoteShort(string(f.in.statement(from, to))), r})
+		}
+	}
 }
 
 func (f *filler) send(from, to int64) error {
