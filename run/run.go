@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"backslide/lab"
@@ -123,6 +124,8 @@ type Outcome struct {
 // Store keeps what was measured. All of it is written when a method returns.
 type Store interface {
 	AddSlice(ctx context.Context, run int64, s lab.Slice) error
+	// Slices returns the measured slices of a run without what only reports need: histograms,
+	// series and readings.
 	Slices(ctx context.Context, run int64) ([]lab.Slice, error)
 	SetSide(ctx context.Context, run int64, v lab.Variant, s lab.Side) error
 	AddEvent(ctx context.Context, run int64, block int, v lab.Variant, text string) error
@@ -212,7 +215,7 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 			c.Events.Block(block, n, left, most)
 		}
 		got, err := b.execute(ctx)
-		slices = append(slices, got...)
+		slices = append(slices, kept(got)...)
 		if err != nil {
 			return fmt.Errorf("block %d: %w", block+1, err)
 		}
@@ -224,6 +227,23 @@ func (c *Conductor) Run(ctx context.Context, r lab.Run) error {
 		}
 	}
 	return c.Store.EndRun(ctx, r.ID, time.Now())
+}
+
+// kept returns slices as Store.Slices does. A run of hours has hundreds of thousands, and
+// most of their bytes are histograms.
+func kept(got []lab.Slice) []lab.Slice {
+	var out []lab.Slice
+	for _, s := range got {
+		if s.Kind != lab.Measured {
+			continue
+		}
+		s.Hist, s.Series, s.Readings, s.Parts = nil, nil, nil, slices.Clone(s.Parts)
+		for i := range s.Parts {
+			s.Parts[i].Hist = nil
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // open returns which candidates still need blocks after the given slices, how many, and

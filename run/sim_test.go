@@ -220,7 +220,7 @@ func (l *lot) AddSlice(_ context.Context, _ int64, s lab.Slice) error {
 func (l *lot) Slices(context.Context, int64) ([]lab.Slice, error) {
 	var out []lab.Slice
 	for _, k := range l.order {
-		out = append(out, l.slices[k])
+		out = append(out, kept([]lab.Slice{l.slices[k]})...)
 	}
 	return out, nil
 }
@@ -243,6 +243,9 @@ func (l *lot) conductor(dir string, enough func(step string) int) *Conductor {
 		Judge: func(r lab.Run, slices []lab.Slice) (Outlook, error) {
 			blocks := map[lab.Cell]map[int]bool{}
 			for _, s := range slices {
+				if s.Hist != nil {
+					l.t.Errorf("%v: its histogram is kept for the whole run", s.SliceKey)
+				}
 				if blocks[s.Cell] == nil {
 					blocks[s.Cell] = map[int]bool{}
 				}
