@@ -168,7 +168,7 @@ func TestRealTrouble(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"refused option", []string{"--config", "bad:innodb_nosuch_option=1"}, []string{"prepare mariadb@10.5/bad/InnoDB", "innodb_nosuch_option"}},
+		{"refused option", []string{"--config", "bad:innodb_nosuch_option=1"}, []string{"config bad: mariadb@10.5 refuses its options", "unknown variable 'innodb_nosuch_option=1'"}},
 		{"engine of another family", []string{"--build", "mysql@9.7", "--engine", "aria"}, []string{"mysql@9.7 has no engine Aria", "InnoDB"}},
 		{"wrong build", []string{"--build", "mariadb@10.6"}, []string{"mariadb@10.6", "did you mean"}},
 		{"sql error", nil, []string{"SELECT nosuch FROM t", "1054", "nosuch"}},
