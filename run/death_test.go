@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,7 +54,13 @@ func TestServerDies(t *testing.T) {
 // and is fresh again at the next level; an event says why it ended.
 func TestServerDiesUnused(t *testing.T) {
 	l := newLot(t)
-	r := testRun(2, []lab.LevelPlan{level("w", false, 2), level("r", true, 4), level("s", true, 2)}, "a", "b", "c")
+	levels := []lab.LevelPlan{level("w", false, 2), level("r", true, 4), level("s", true, 2)}
+	for i := range levels {
+		if levels[i].Read {
+			levels[i].Slice = 200 * time.Millisecond
+		}
+	}
+	r := testRun(2, levels, "a", "b", "c")
 	r.Plan.BlocksMax = 3
 	taken := map[lab.Variant]int{}
 	l.dies = func(v lab.Variant, spec Spec) bool {

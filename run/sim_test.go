@@ -175,6 +175,9 @@ func (x *simSession) Slice(ctx context.Context, spec Spec, measuring func()) (Ou
 	if x.s.frozen {
 		l.t.Error("a slice on a frozen server")
 	}
+	if x.s.killed {
+		return Outcome{}, errors.New("server went away")
+	}
 	l.taken++
 	if l.onSlice != nil {
 		if err := l.onSlice(l.taken, x.s.v, spec); err != nil {
