@@ -404,10 +404,15 @@ func clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0, r == '\u061c', r == '\u2028', r == '\u2029',
-			r >= '\u200e' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		case Controls(r):
 			return '\ufffd'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// Controls reports whether a character would steer a terminal, end a line, or have text
+// read in another order than it stands in.
+func Controls(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u061c' || r >= '\u200e' && r <= '\u200f' || r >= '\u2028' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }

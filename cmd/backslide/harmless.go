@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"backslide/report"
 )
 
 // harmless is a writer of messages to a terminal. Servers' logs, package managers and files
@@ -26,7 +28,7 @@ func harmlessText(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0, r == '\u061c', r >= '\u200e' && r <= '\u200f', r >= '\u2028' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		case report.Controls(r):
 			return '\ufffd'
 		}
 		return r
